@@ -1,0 +1,136 @@
+"""Artefacts on disk: typed Parquet tables and JSONL conversations that exist whole or not at all, with their provenance inside."""
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+
+from clawgym.errors import UserError
+
+PROVENANCE = b"clawgym"
+
+
+def column(name: str, type_: pa.DataType, meaning: str, *, unit: str | None = None, nullable: bool = False) -> pa.Field:
+    """One column of an artefact: its name, type, meaning and unit, as `results/README.md` prints them."""
+    metadata = {"meaning": meaning} | ({"unit": unit} if unit else {})
+    return pa.field(name, type_, nullable=nullable, metadata=metadata)
+
+
+@cache
+def code_version() -> str:
+    """Hash of the library's sources: 12 hex digits that change with any edit to `clawgym/`."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def fingerprint(value: Any) -> str:
+    """Hash of a JSON-serialisable value that does not depend on key order: 16 hex digits."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A binary file that appears at `path` only once it is complete and synced.
+
+    A job killed at any moment leaves the old file or none, never half of one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(aside, "wb") as sink:
+            yield sink
+            sink.flush()
+            os.fsync(sink.fileno())
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_table(rows: Iterable[dict] | pa.Table, schema: pa.Schema, path: Path, provenance: dict[str, Any]) -> pa.Table:
+    """Validate `rows` against `schema` and write them to `path` (zstd Parquet) with `provenance` in the metadata.
+
+    provenance: what the rows depend on, e.g. `{"config": fingerprint(...), "models": [...], "prompts": {...}, "seed": 17}`;
+    the code version is added. Raises ValueError if a column is missing, unknown, of another type or null where it may not be.
+    """
+    if not isinstance(rows, pa.Table):
+        rows = list(rows)
+        unknown = {name for row in rows for name in row} - set(schema.names)
+        if unknown:
+            raise ValueError(f"{path}: columns {sorted(unknown)} are not in the schema of this artefact")
+        rows = pa.Table.from_pylist(rows, schema=schema)
+    table = rows.select(schema.names).cast(schema)
+    for field in schema:
+        if not field.nullable and table[field.name].null_count:
+            raise ValueError(f"{path}: column {field.name} has nulls, its schema allows none")
+    meta = json.dumps({"code": code_version()} | provenance, sort_keys=True, default=str)
+    table = table.replace_schema_metadata({PROVENANCE: meta})
+    with replacing(path) as sink:
+        pq.write_table(table, sink, compression="zstd")
+    return table
+
+
+def read_table(path: Path, schema: pa.Schema | None = None, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet artefact; with `schema`, check that every column of it is there.
+
+    Raises UserError if the file is missing, is not Parquet or lacks columns.
+    """
+    try:
+        table = pq.read_table(path, columns=columns)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; run the stage that writes it") from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UserError(f"{path}: not a readable Parquet file ({error}); delete it and run the stage again") from None
+    wanted = [name for name in (schema.names if schema else []) if columns is None or name in columns]
+    missing = [name for name in wanted if name not in table.column_names]
+    if missing:
+        raise UserError(f"{path}: columns {missing} are missing; delete it and run the stage that writes it again")
+    return table
+
+
+def read_rows(path: Path, schema: pa.Schema | None = None) -> list[dict]:
+    """The rows of a Parquet artefact as dicts."""
+    return read_table(path, schema).to_pylist()
+
+
+def provenance(path: Path) -> dict[str, Any]:
+    """What a Parquet artefact says about where it came from."""
+    return json.loads((pq.read_schema(path).metadata or {}).get(PROVENANCE, b"{}"))
+
+
+def write_jsonl(records: Iterable[dict], path: Path, provenance: dict[str, Any]) -> None:
+    """Write JSON lines (zstd if the name ends in .zst), the first being the header `{"provenance": {...}}`."""
+    with replacing(path) as sink:
+        stream = zstandard.ZstdCompressor().stream_writer(sink, closefd=False) if path.suffix == ".zst" else sink
+        for record in [{"provenance": {"code": code_version()} | provenance}, *records]:
+            stream.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+        if stream is not sink:
+            stream.close()
+
+
+def read_jsonl(path: Path) -> list[dict]:
+    """The records of a JSONL artefact (plain or .zst) without its header.
+
+    A compressed stream that was cut off in the middle gives what was complete: a capture of a killed rollout is readable.
+    """
+    raw = path.read_bytes()
+    if path.suffix == ".zst":
+        chunks = []
+        with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw), read_across_frames=True) as reader:
+            while chunk := reader.read(1 << 20):
+                chunks.append(chunk)
+        raw = b"".join(chunks)
+    lines = raw.decode().split("\n")
+    records = [json.loads(line) for line in lines[:-1] if line]  # what follows the last newline was not finished
+    return [record for record in records if "provenance" not in record]
