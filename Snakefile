@@ -11,12 +11,14 @@ min_version("9.14.8")
 ROOT = Path(workflow.basedir)
 sys.path.insert(0, str(ROOT))
 os.environ["PYTHONPATH"] = str(ROOT)
+# Rules call `python`: the one that runs Snakemake, whether or not its environment is activated.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
-from clawgym.config import load, select, variant as variant_config
+from clawgym.config import load, locate, select, variant as variant_config
 from clawgym.errors import UserError
 
 try:
-    CONFIG = load(config)
+    CONFIG = locate(load(config), ROOT)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 

@@ -27,7 +27,7 @@ class Model(Section):
     """One endpoint: who answers, where, at what price and with which sampling."""
 
     base_url: str
-    """`https://…/v1` of any OpenAI-compatible server; `offline` for the embedded rule-based stand-in; `checkpoint` for a folder served by `transformers serve`."""
+    """`https://…/v1` of any OpenAI-compatible server, `offline` (the embedded rule-based stand-in) or `checkpoint` (a folder, served here)."""
     model: str
     """Model id as the server knows it (for `checkpoint`: the folder)."""
     api_key_env: str | None = None
@@ -88,8 +88,10 @@ class Sampling(Section):
     """Seeds of the skill route: one main skill, at most three supporting ones."""
     max_category_share: Share = 0.125
     """No category gets more than this share of the persona seeds (with nine categories at least 1/9)."""
-    operation_weights: dict[str, float] = Field(default_factory=dict)
-    """Relative weight of an atomic operation as a seed's main operation; 1 if not named. Empty: even."""
+    operation_weights: dict[str, float] = Field(
+        default_factory=lambda: {"write_note": 12.0, "fill_template": 12.0, "extract_field": 12.0, "search_text": 12.0}
+    )
+    """Relative weight of an operation as a seed's main one, 1 if not named; `{}` is even. The default favours what the small student can learn."""
     max_operations: int = Field(3, ge=1, le=6)
     """A seed combines one to this many operations."""
     max_supporting: int = Field(3, ge=0, le=3)
@@ -177,10 +179,14 @@ class Limits(Section):
     """CPU seconds of one process."""
     memory_mb: int = Field(1024, ge=64)
     """Address space of one process in MiB."""
+    total_memory_mb: int = Field(2048, ge=64)
+    """Resident memory of all processes of one sandbox together, MiB."""
     processes: int = Field(256, ge=8)
     """Most processes inside the sandbox."""
     file_mb: int = Field(64, ge=1)
     """Largest file a process may write, MiB."""
+    disk_mb: int = Field(256, ge=1)
+    """Most that the workspace may hold, MiB; /tmp and HOME are in memory and may hold a quarter of it each."""
     output_bytes: int = Field(200_000, ge=1000)
     """How much of stdout and stderr is kept, each."""
 
@@ -297,6 +303,8 @@ class Calibration(Section):
     """Model that should often fail it."""
     rollouts: int = Field(4, ge=1)
     """Rollouts of each per candidate."""
+    spare: float = Field(1.5, ge=1)
+    """Candidates calibrated per item wanted, so that a suite is full after those that fail; further tasks of the split are not rolled out."""
     min_strong: Share = 0.2
     """Least mean score of the strong model."""
     max_weak: Share = 0.6
@@ -307,7 +315,11 @@ class Serving(Section):
     max_tokens: int = Field(96, ge=1)
     """Most completion tokens per call of a student on the bench."""
     max_turns: int = Field(5, ge=1)
-    """Model calls per bench rollout."""
+    """Model calls per bench rollout of a student."""
+    wall_s: float = Field(900.0, gt=0)
+    """Seconds per bench rollout of a student, and until one of its requests is given up: a CPU serves slowly."""
+    temperature: float = Field(0.0, ge=0, le=2)
+    """Sampling temperature of students on the bench."""
     concurrency: int = Field(8, ge=1)
     """Bench rollouts in flight against one student server."""
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
@@ -382,7 +394,7 @@ class Config(Section):
     imports: Imports = Imports()
     report: Report = Report()
     variants: dict[Name, dict[str, Any]] = Field(default_factory=lambda: {"baseline": {}})
-    """Ablations of the stages from `trajectories` on: name → changed settings, e.g. `{"threshold-0.6": {"trajectories": {"min_reward": 0.6}}}`."""
+    """Ablations of the stages from `trajectories` on, name → changed settings, as in config/ablations/; `baseline` must be there."""
 
     @model_validator(mode="after")
     def _references(self) -> "Config":
@@ -433,6 +445,25 @@ def load(values: Mapping[str, Any], source: str = "config") -> Config:
         raise UserError("\n".join(lines)) from None
 
 
+def locate(config: Config, root: Path) -> Config:
+    """The configuration with its input folders found: relative to the current directory, else to the repository at `root`.
+
+    Raises UserError for a folder that is in neither place.
+    """
+
+    def found(key: str, folder: str) -> str:
+        for place in (Path(folder), root / folder):
+            if place.is_dir():
+                return folder if place.resolve() == Path(folder).resolve() else str(place)
+        raise UserError(f"{key}: there is no folder {folder}; give an existing one, relative to {Path.cwd()} or absolute")
+
+    values = dump(config)
+    values["prompts"] = found("prompts", config.prompts)
+    values["seeds"]["taxonomy"] = found("seeds.taxonomy", config.seeds.taxonomy)
+    values["seeds"]["skills"]["folders"] = [found("seeds.skills.folders", folder) for folder in config.seeds.skills.folders]
+    return load(values)
+
+
 def dump(config: Config) -> dict[str, Any]:
     """Plain values, keys as in the YAML file."""
     return config.model_dump(mode="json", by_alias=True)
@@ -473,7 +504,9 @@ class Settings:
 
     def models(self) -> dict[str, Model]:
         """All `models.*` entries that were given, by name."""
-        return {path.removeprefix("models."): Model.model_validate(value) for path, value in self.parts.items() if path.startswith("models.")}
+        return {
+            path.removeprefix("models."): Model.model_validate(value) for path, value in self.parts.items() if path.startswith("models.")
+        }
 
     def __str__(self) -> str:
         return json.dumps(self.parts, sort_keys=True)

@@ -70,10 +70,10 @@ def write_table(rows: Iterable[dict] | pa.Table, schema: pa.Schema, path: Path, 
         if unknown:
             raise ValueError(f"{path}: columns {sorted(unknown)} are not in the schema of this artefact")
         rows = pa.Table.from_pylist(rows, schema=schema)
-    table = rows.select(schema.names).cast(schema)
     for field in schema:
-        if not field.nullable and table[field.name].null_count:
+        if not field.nullable and rows[field.name].null_count:
             raise ValueError(f"{path}: column {field.name} has nulls, its schema allows none")
+    table = rows.select(schema.names).cast(schema)
     meta = json.dumps({"code": code_version()} | provenance, sort_keys=True, default=str)
     table = table.replace_schema_metadata({PROVENANCE: meta})
     with replacing(path) as sink:
