@@ -62,22 +62,22 @@ def test_an_answer_is_asked_for_once_and_accounted(ask, tmp_path):
     assert (first.cached, second.cached) == (False, True)
     assert len(fake.bodies) == 2 and fake.bodies[0]["max_tokens"] == 4096
     [row] = ledger(tmp_path)
-    assert (row["stage"], row["role"], row["calls"], row["cache_hits"], row["tokens_in"], row["tokens_out"]) == (
-        "tasks",
-        "author",
-        2,
-        1,
-        20,
-        10,
-    )
+    assert (row["stage"], row["role"], row["calls"], row["cache_hits"]) == ("tasks", "author", 2, 1)
+    assert (row["tokens_in"], row["tokens_out"]) == (20, 10)
     assert row["usd"] == pytest.approx(2 * (10 * 1e5 + 5 * 2e5) / 1e6)
 
 
 @pytest.mark.parametrize(
     "bad",
-    [(429, {"error": {"message": "slow down"}}, {"Retry-After": "0.01"}), (500, {"error": {"message": "x"}}), (529, {}), "reset", "<html>busy</html>",
-     {"error": {"message": "upstream"}}],
-)  # fmt: skip
+    [
+        (429, {"error": {"message": "slow down"}}, {"Retry-After": "0.01"}),
+        (500, {"error": {"message": "x"}}),
+        (529, {}),
+        "reset",
+        "<html>busy</html>",
+        {"error": {"message": "upstream"}},
+    ],
+)
 def test_a_passing_trouble_is_waited_out(ask, tmp_path, bad):
     fake, completion = ask(lambda n, body: bad if n < 2 else answer("ok"), lambda opened: opened.chat("author", HELLO))
     assert completion.text == "ok" and len(fake.bodies) == 3
@@ -98,7 +98,7 @@ def test_a_lasting_trouble_is_a_typed_failure_and_is_not_kept(ask):
     async def slow(n, body):
         await asyncio.sleep(1)
 
-    assert ask(slow, fails, retries=0, timeout_s=0.1)[1].kind == "timeout" or True
+    assert ask(slow, fails, retries=0, timeout_s=0.1, model="s")[1].kind == "timeout"
     assert ask(lambda n, body: answer(None, refusal="I will not"), fails, model="r")[1].kind == "refused"
     assert ask(lambda n, body: answer("", finish_reason="content_filter"), fails, model="f")[1].kind == "refused"
     assert ask(lambda n, body: answer("  "), fails, model="e")[1].kind == "empty"
@@ -170,8 +170,7 @@ def test_the_spend_limit_stops_and_says_how_to_go_on(ask, tmp_path):
         ask(lambda n, body: answer("ok"), many, limit=5.0, concurrency=1)
     assert ledger(tmp_path)[0]["calls"] == 3  # 2 dollars each: the third call crosses 5
     fake, _ = ask(lambda n, body: answer("ok"), many, limit=100.0)
-    fake_rows = ledger(tmp_path)[0]
-    assert len(fake.bodies) + fake_rows["cache_hits"] == 10 or fake_rows["calls"] == 13
+    assert len(fake.bodies) == 10  # another port is another endpoint, so nothing of the first run is reused
 
 
 def test_no_more_requests_in_flight_than_the_entry_allows(ask):
