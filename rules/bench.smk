@@ -1,0 +1,304 @@
+# Items: held-out tasks that the strong model solves and the weak one often fails. Then every model on every item, graded and summarised.
+from clawgym.bench import models as bench_models
+
+BENCH_MODELS = bench_models.names(CONFIG)
+ABLATED_MODELS = bench_models.ablated(CONFIG)
+CALIBRATION = [CONFIG.bench.calibration.strong, CONFIG.bench.calibration.weak]
+
+
+def rollout_params(part):
+    """Settings of run_rollouts.py for a model of this part of the bench; calibration runs under the limits of the rollouts stage."""
+    attempts = CONFIG.bench.attempts if part == "bench" else CONFIG.bench.calibration.rollouts
+    return lambda wc: bench_models.rollout_settings(CONFIG, wc.model, attempts=attempts)
+
+
+def model_files(wc):
+    """What must exist before a model can be asked: a student's checkpoint, and the worked examples of base_fewshot."""
+    folder = bench_models.checkpoint(wc.model)
+    files = {"checkpoint": folder} if folder else {}
+    return files | ({"prefix": "results/bench/fewshot.jsonl"} if wc.model == "base_fewshot" else {})
+
+
+def bench_tables(name, models):
+    return [f"results/bench/{'rollouts' if name == 'rollouts' else 'grades'}/{model}/{name}.parquet" for model in models]
+
+
+rule list_candidates:
+    input:
+        tasks="results/quality/tasks.parquet",
+    output:
+        candidates="results/bench/candidates.parquet",
+    log:
+        "results/logs/bench/list_candidates.log",
+    benchmark:
+        "results/logs/bench/list_candidates.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=15,
+    params:
+        settings=settings("bench.calibration", "bench.heldout_items", "bench.unseen_items", "seed"),
+        code=code("bench"),
+    message:
+        "Listing bench candidates"
+    shell:
+        "python {workflow.basedir}/scripts/list_candidates.py --tasks {input.tasks:q}"
+        " --settings {params.settings:q} --candidates {output.candidates:q} > {log:q} 2>&1"
+
+
+rule run_calibration:
+    input:
+        tasks="results/bench/candidates.parquet",
+    output:
+        rollouts="results/bench/calibration/{model}/rollouts.parquet",
+    log:
+        "results/logs/bench/run_calibration.{model}.log",
+    benchmark:
+        "results/logs/bench/run_calibration.{model}.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime=lambda wc, attempt: 120 * attempt,
+    params:
+        settings=rollout_params("calibration"),
+    message:
+        "Calibrating bench candidates with {wildcards.model}"
+    shell:
+        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model}"
+        " --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
+
+
+rule grade_calibration:
+    input:
+        tasks="results/bench/candidates.parquet",
+        verifiers="results/verifiers/verifiers.parquet",
+        rollouts="results/bench/calibration/{model}/rollouts.parquet",
+    output:
+        grades="results/bench/calibration/{model}/grades.parquet",
+        scores="results/bench/calibration/{model}/scores.parquet",
+    log:
+        "results/logs/bench/grade_calibration.{model}.log",
+    benchmark:
+        "results/logs/bench/grade_calibration.{model}.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime=lambda wc, attempt: 60 * attempt,
+    params:
+        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend", "seed"),
+    message:
+        "Grading the calibration of {wildcards.model}"
+    shell:
+        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --rollouts {input.rollouts:q}"
+        " --settings {params.settings:q} --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
+
+
+rule select_items:
+    input:
+        tasks="results/quality/tasks.parquet",
+        verifiers="results/verifiers/verifiers.parquet",
+        scores=expand("results/bench/calibration/{model}/scores.parquet", model=CALIBRATION),
+    output:
+        items="results/bench/items.parquet",
+        tasks="results/bench/tasks.parquet",
+    log:
+        "results/logs/bench/select_items.log",
+    benchmark:
+        "results/logs/bench/select_items.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=15,
+    params:
+        settings=settings("bench.calibration", "bench.heldout_items", "bench.unseen_items", "seed"),
+        code=code("bench"),
+    message:
+        "Choosing the bench items"
+    shell:
+        "python {workflow.basedir}/scripts/select_items.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --scores {input.scores:q}"
+        " --settings {params.settings:q} --items {output.items:q} --kept-tasks {output.tasks:q} > {log:q} 2>&1"
+
+
+rule build_fewshot:
+    input:
+        tasks="results/quality/tasks.parquet",
+        trajectories="results/trajectories/baseline/trajectories.parquet",
+    output:
+        prefix="results/bench/fewshot.jsonl",
+    log:
+        "results/logs/bench/build_fewshot.log",
+    benchmark:
+        "results/logs/bench/build_fewshot.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=15,
+    params:
+        settings=settings("bench.fewshot"),
+        code=code("bench"),
+    message:
+        "Choosing worked examples for the base model"
+    shell:
+        "python {workflow.basedir}/scripts/build_fewshot.py --tasks {input.tasks:q} --trajectories {input.trajectories:q}"
+        " --settings {params.settings:q} --out {output.prefix:q} > {log:q} 2>&1"
+
+
+rule run_bench:
+    input:
+        unpack(model_files),
+        tasks="results/bench/tasks.parquet",
+    output:
+        rollouts="results/bench/rollouts/{model}/rollouts.parquet",
+    log:
+        "results/logs/bench/run_bench.{model}.log",
+    benchmark:
+        "results/logs/bench/run_bench.{model}.bench.jsonl"
+    # A served checkpoint takes all the cores there are: two at once would only halve each other.
+    threads: lambda wc: 16 if bench_models.checkpoint(wc.model) else 1
+    resources:
+        mem_mb=lambda wc, attempt: 6000 * attempt,
+        runtime=lambda wc, attempt: 240 * attempt,
+    params:
+        settings=rollout_params("bench"),
+        prefix=lambda wc: "--prefix results/bench/fewshot.jsonl" if wc.model == "base_fewshot" else "",
+    message:
+        "Running {wildcards.model} on the bench"
+    shell:
+        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model} {params.prefix}"
+        " --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
+
+
+rule grade_bench:
+    input:
+        tasks="results/bench/tasks.parquet",
+        verifiers="results/verifiers/verifiers.parquet",
+        rollouts="results/bench/rollouts/{model}/rollouts.parquet",
+    output:
+        grades="results/bench/grades/{model}/grades.parquet",
+        scores="results/bench/grades/{model}/scores.parquet",
+    log:
+        "results/logs/bench/grade_bench.{model}.log",
+    benchmark:
+        "results/logs/bench/grade_bench.{model}.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime=lambda wc, attempt: 60 * attempt,
+    params:
+        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend", "seed"),
+    message:
+        "Grading {wildcards.model} on the bench"
+    shell:
+        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --rollouts {input.rollouts:q}"
+        " --settings {params.settings:q} --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
+
+
+rule collect_results:
+    input:
+        items="results/bench/items.parquet",
+        rollouts=bench_tables("rollouts", BENCH_MODELS),
+        scores=bench_tables("scores", BENCH_MODELS),
+    output:
+        results="results/bench/results.parquet",
+    log:
+        "results/logs/bench/collect_results.log",
+    benchmark:
+        "results/logs/bench/collect_results.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=15,
+    params:
+        settings=settings("bench.attempts"),
+        models=BENCH_MODELS,
+        code=code("bench"),
+    message:
+        "Collecting the results of {params.models}"
+    shell:
+        "python {workflow.basedir}/scripts/collect_results.py --items {input.items:q} --models {params.models:q}"
+        " --rollouts {input.rollouts:q} --scores {input.scores:q}"
+        " --settings {params.settings:q} --results {output.results:q} > {log:q} 2>&1"
+
+
+rule summarise_bench:
+    input:
+        results="results/bench/results.parquet",
+    output:
+        summary="results/bench/summary.parquet",
+        paired="results/bench/paired.parquet",
+        kinds="results/bench/kinds.parquet",
+    log:
+        "results/logs/bench/summarise_bench.log",
+    benchmark:
+        "results/logs/bench/summarise_bench.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=15,
+    params:
+        settings=settings("bench.resamples", "seed"),
+        models=BENCH_MODELS,
+        code=code("bench"),
+    message:
+        "Summarising the bench"
+    shell:
+        "python {workflow.basedir}/scripts/summarise_bench.py --results {input.results:q} --models {params.models:q}"
+        " --settings {params.settings:q} --summary {output.summary:q} --paired {output.paired:q} --kinds {output.kinds:q} > {log:q} 2>&1"
+
+
+# The same two steps over all variants' students: the table of an ablation, beside the baseline's.
+use rule collect_results as collect_ablations with:
+    input:
+        items="results/bench/items.parquet",
+        rollouts=bench_tables("rollouts", ABLATED_MODELS),
+        scores=bench_tables("scores", ABLATED_MODELS),
+    output:
+        results="results/bench/ablations/results.parquet",
+    log:
+        "results/logs/bench/collect_ablations.log",
+    benchmark:
+        "results/logs/bench/collect_ablations.bench.jsonl"
+    params:
+        settings=settings("bench.attempts"),
+        models=ABLATED_MODELS,
+        code=code("bench"),
+
+
+use rule summarise_bench as summarise_ablations with:
+    input:
+        results="results/bench/ablations/results.parquet",
+    output:
+        summary="results/bench/ablations/summary.parquet",
+        paired="results/bench/ablations/paired.parquet",
+        kinds="results/bench/ablations/kinds.parquet",
+    log:
+        "results/logs/bench/summarise_ablations.log",
+    benchmark:
+        "results/logs/bench/summarise_ablations.bench.jsonl"
+    params:
+        settings=settings("bench.resamples", "seed"),
+        models=ABLATED_MODELS,
+        code=code("bench"),
+
+
+rule bench:
+    input:
+        "results/bench/candidates.parquet",
+        expand("results/bench/calibration/{model}/{table}.parquet", model=CALIBRATION, table=["rollouts", "grades", "scores"]),
+        "results/bench/items.parquet",
+        "results/bench/tasks.parquet",
+        "results/bench/fewshot.jsonl" if "base_fewshot" in BENCH_MODELS else [],
+        bench_tables("rollouts", BENCH_MODELS),
+        bench_tables("grades", BENCH_MODELS),
+        bench_tables("scores", BENCH_MODELS),
+        "results/bench/results.parquet",
+        "results/bench/summary.parquet",
+        "results/bench/paired.parquet",
+        "results/bench/kinds.parquet",
+    localrule: True
+
+
+rule ablations:
+    input:
+        expand("results/bench/ablations/{table}.parquet", table=["results", "summary", "paired", "kinds"]),
+    localrule: True
