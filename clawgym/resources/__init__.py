@@ -1,0 +1,1 @@
+"""The input files of the tasks: from a plan (path, type, spec) to their content."""

@@ -1,0 +1,1 @@
+"""From seeds to task drafts: instruction, input files as a plan, expected outputs."""
