@@ -24,8 +24,8 @@ def _json_lines(text: str) -> None:
 def _table(delimiter: str) -> Callable[[str], None]:
     def parse(text: str) -> None:
         rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter, strict=True) if row]
-        if len(rows) < 2:
-            raise ValueError(f"expected a header and at least one row, found {len(rows)} lines")
+        if not rows:
+            raise ValueError("expected a header line")
         if len(rows[0]) != len(set(rows[0])):
             raise ValueError("expected column names that differ from each other")
         for number, row in enumerate(rows[1:], 2):

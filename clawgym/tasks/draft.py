@@ -11,7 +11,26 @@ from clawgym.client import Client, Unanswered, render
 from clawgym.seeds.taxonomy import Taxonomy
 from clawgym.tasks.paths import WorkspacePath, check_together
 
-BINARY = {"pdf", "png", "jpg", "jpeg", "gif", "bmp", "xls", "xlsx", "doc", "docx", "ppt", "pptx", "zip", "gz", "tar", "parquet", "sqlite", "db"}
+BINARY = {
+    "pdf",
+    "png",
+    "jpg",
+    "jpeg",
+    "gif",
+    "bmp",
+    "xls",
+    "xlsx",
+    "doc",
+    "docx",
+    "ppt",
+    "pptx",
+    "zip",
+    "gz",
+    "tar",
+    "parquet",
+    "sqlite",
+    "db",
+}
 SKILL_CHARS = 3000
 
 
