@@ -13,8 +13,6 @@ BINARY = "base64:"
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TEXT = "csv|html|ini|ics|json|jsonl|log|md|py|sh|sql|toml|tsv|txt|xml|yaml|yml"
 OUTPUT = re.compile(rf"(?<![\w./@-])((?:[\w.-]+/)*[\w-][\w.-]*\.(?:{_TEXT}))(?![\w/@-])")
-    r"(?<![\w./@-])((?:[\w.-]+/)*[\w-][\w.-]*\.(?:csv|html|ini|ics|json|jsonl|log|md|py|sh|sql|toml|tsv|txt|xml|yaml|yml))(?![\w/@-])"
-)
 
 
 class Malformed(Exception):
