@@ -31,7 +31,10 @@ WorkspacePath = Annotated[str, AfterValidator(checked_path)]
 
 
 def check_together(paths: Iterable[str]) -> None:
-    """Can these files exist side by side, on any file system? Raises ValueError on equal names (case ignored) and on a file that is also a folder."""
+    """Can these files exist side by side, on any file system?
+
+    Raises ValueError on names that differ in case only and on a file that is also a folder.
+    """
     spelled: dict[str, str] = {}
     for path in paths:
         if (other := spelled.setdefault(path.casefold(), path)) != path:

@@ -60,7 +60,8 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
             workspaces.materialise(task, folders["oracle"])
             done = await solve(sandbox, verifier["solution"], folders["oracle"])
             if done.exit_code != 0 or done.failure_kind:
-                rows += card_rows(task["task_id"], "oracle", checks, None, "solver_failed")
+                status = "sandbox" if done.failure_kind == "sandbox" else "solver_failed"
+                rows += card_rows(task["task_id"], "oracle", checks, None, status)
             else:
                 workspaces.overlay_inputs(task, folders["oracle"])
                 answer = {"role": "assistant", "content": done.stdout.decode(errors="replace")}
