@@ -154,7 +154,7 @@ def wrap(section: str) -> str:
 def parse_rubric(section: str, outputs: list[str]) -> list[dict]:
     """Rubric rules of the `### Criterion …` headings, each with its five anchors in rising order. Raises Malformed.
 
-    A rule is judged on the output its text names; if it names none, on the only output of the task, else on the whole workspace (`*`).
+    A rule is judged on the output its text names; if it names none, on the only output of the task, else on the final answer (null).
     """
     rules = []
     for block in re.split(r"^### ", section, flags=re.MULTILINE)[1:]:
@@ -166,7 +166,7 @@ def parse_rubric(section: str, outputs: list[str]) -> list[dict]:
             raise Malformed("broken_rubric", f"{head.strip()[:80]}: expected a weight and anchors for the scores 0, 0.25, 0.5, 0.75 and 1")
         title = re.sub(r"\(\s*weight.*", "", head, flags=re.IGNORECASE).strip()
         named = [output for output in outputs if output in head + text]
-        artifact = named[0] if named else outputs[0] if len(outputs) == 1 else "*"
+        artifact = named[0] if named else outputs[0] if len(outputs) == 1 else None
         rules.append(
             {
                 "rule_id": f"criterion_{len(rules) + 1}",

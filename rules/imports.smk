@@ -1,0 +1,92 @@
+def imported_files(wildcards):
+    """Hash of names, sizes and times below the imported folders: a rule reruns when the set changed, and the script says what is wrong."""
+    folders = [folder for folder in (CONFIG.imports.clawgym, CONFIG.imports.pinchbench) if folder]
+    found = sorted(path for folder in folders for path in Path(folder).rglob("*") if path.is_file())
+    listing = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in found]
+    return hashlib.sha256("\n".join(listing).encode()).hexdigest()[:12]
+
+
+rule read_imports:
+    output:
+        tasks="results/imports/tasks.parquet",
+        verifiers="results/imports/verifiers.parquet",
+        rejects="results/imports/rejects.parquet",
+    log:
+        "results/logs/imports/read_imports.log",
+    benchmark:
+        "results/logs/imports/read_imports.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 1000 * attempt,
+        runtime=20,
+    params:
+        settings=settings("imports", "resources"),
+        files=imported_files,
+        code=code("imports"),
+    message:
+        "Reading tasks of other projects"
+    shell:
+        "python {workflow.basedir}/scripts/read_imports.py --settings {params.settings:q}"
+        " --tasks {output.tasks:q} --verifiers {output.verifiers:q} --rejects {output.rejects:q} > {log:q} 2>&1"
+
+
+rule run_import_cards:
+    input:
+        tasks="results/imports/tasks.parquet",
+        verifiers="results/imports/verifiers.parquet",
+    output:
+        "results/imports/cards.parquet",
+    log:
+        "results/logs/imports/run_import_cards.log",
+    benchmark:
+        "results/logs/imports/run_import_cards.bench.jsonl"
+    threads: 2
+    resources:
+        mem_mb=lambda wc, attempt: 2500 * attempt,
+        runtime=240,
+    params:
+        settings=settings("grades", "sandbox"),
+    message:
+        "Running the imported graders on the untouched and the empty workspace"
+    shell:
+        "python {workflow.basedir}/scripts/run_cards.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        " --settings {params.settings:q} --cards {output:q} > {log:q} 2>&1"
+
+
+rule decide_imports:
+    input:
+        tasks="results/imports/tasks.parquet",
+        verifiers="results/imports/verifiers.parquet",
+        rejects="results/imports/rejects.parquet",
+        cards="results/imports/cards.parquet",
+    output:
+        decisions="results/imports/decisions.parquet",
+        kept="results/imports/kept.parquet",
+    log:
+        "results/logs/imports/decide_imports.log",
+    benchmark:
+        "results/logs/imports/decide_imports.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 1000 * attempt,
+        runtime=10,
+    params:
+        settings=settings("quality.gates"),
+        code=code("imports"),
+    message:
+        "Deciding which imported tasks can be rolled out"
+    shell:
+        "python {workflow.basedir}/scripts/decide_imports.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        " --rejects {input.rejects:q} --cards {input.cards:q} --settings {params.settings:q}"
+        " --decisions {output.decisions:q} --kept {output.kept:q} > {log:q} 2>&1"
+
+
+rule import_tasks:
+    input:
+        "results/imports/tasks.parquet",
+        "results/imports/verifiers.parquet",
+        "results/imports/rejects.parquet",
+        "results/imports/cards.parquet",
+        "results/imports/decisions.parquet",
+        "results/imports/kept.parquet",
+    localrule: True
