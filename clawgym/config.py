@@ -66,6 +66,12 @@ class Personas(Section):
     """Personas of your own: a .jsonl or .parquet file, or `hf:dataset[:config]:split`. Null: the built-in pool."""
     column: str = "persona"
     """The text column of `source`."""
+    licence: str = "see source"
+    """Licence of `source`, carried with every task made from it."""
+    redistributable: bool = False
+    """May exports contain text made from `source`?"""
+    attributes: str = "config/personas/attributes.yaml"
+    """Lists and rules of the built-in pool."""
     count: int = Field(160, ge=1)
     """How many personas to draw, without replacement."""
     embedder: bool = True
@@ -451,15 +457,17 @@ def locate(config: Config, root: Path) -> Config:
     Raises UserError for a folder that is in neither place.
     """
 
-    def found(key: str, folder: str) -> str:
+    def found(key: str, folder: str, file: bool = False) -> str:
         for place in (Path(folder), root / folder):
-            if place.is_dir():
+            if place.is_file() if file else place.is_dir():
                 return folder if place.resolve() == Path(folder).resolve() else str(place)
-        raise UserError(f"{key}: there is no folder {folder}; give an existing one, relative to {Path.cwd()} or absolute")
+        kind = "file" if file else "folder"
+        raise UserError(f"{key}: there is no {kind} {folder}; give an existing one, relative to {Path.cwd()} or absolute")
 
     values = dump(config)
     values["prompts"] = found("prompts", config.prompts)
     values["seeds"]["taxonomy"] = found("seeds.taxonomy", config.seeds.taxonomy)
+    values["seeds"]["personas"]["attributes"] = found("seeds.personas.attributes", config.seeds.personas.attributes, file=True)
     values["seeds"]["skills"]["folders"] = [found("seeds.skills.folders", folder) for folder in config.seeds.skills.folders]
     return load(values)
 
