@@ -1,4 +1,7 @@
-"""One table of the tasks with contents of all shards: `collect_files.py --task-shards … --reject-shards … --tasks T.parquet --rejects R.parquet`."""
+"""One table of the tasks with contents of all shards.
+
+`collect_files.py --task-shards … --reject-shards … --tasks T.parquet --rejects R.parquet`
+"""
 
 import argparse
 from pathlib import Path

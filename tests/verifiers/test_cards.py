@@ -1,0 +1,72 @@
+"""What the sanity gate relies on: a measured score for each check and state, and a typed status, never 0, where nothing was measured."""
+
+import asyncio
+
+import pyarrow as pa
+
+from clawgym.config import Sandbox as SandboxSettings
+from clawgym.sandbox import Sandbox
+from clawgym.verifiers.cards import run_cards
+from clawgym.verifiers.schema import CARD
+
+TASK = {
+    "task_id": "t-1", "instruction": "Write the total of day.csv to total.txt.", "expected_outputs": ["total.txt"], "may_modify": [],
+    "files": [{"path": "in/day.csv", "type": "csv", "spec": "", "content": "item,total\nbread,3\n", "sha256": None}],
+}  # fmt: skip
+CODE = """
+from pathlib import Path
+
+def grade(transcript, workspace_path):
+    total = Path(workspace_path, "total.txt")
+    said = transcript[-1]["role"] == "assistant" and "3" in transcript[-1]["content"]
+    untouched = Path(workspace_path, "in/day.csv").is_file() and "bread,3" in Path(workspace_path, "in/day.csv").read_text()
+    return {"right": float(total.is_file() and total.read_text().strip() == "3"), "said": float(said), "untouched": float(untouched)}
+"""
+SOLUTION = """
+import csv
+rows = list(csv.DictReader(open("in/day.csv")))
+open("total.txt", "w").write(rows[0]["total"])
+open("in/day.csv", "w").write("tampered")
+print("The total is 3.")
+"""
+CHECKS = [{"check_id": name, "description": "…", "artifact": None} for name in ("right", "said", "untouched")]
+VERIFIER = {"task_id": "t-1", "code": CODE, "checks": CHECKS, "rubric": [], "lambda": 0.7, "solution": SOLUTION, "model": "m"}
+
+
+def cards(solver_asked=True, **change):
+    sandbox = Sandbox.from_settings(SandboxSettings())
+    rows = asyncio.run(run_cards(sandbox, [TASK], {"t-1": VERIFIER | change}, parallel=2, wall_s=5, solver_asked=solver_asked))
+    return pa.Table.from_pylist(rows, schema=CARD).to_pylist()
+
+
+def scores(rows, state):
+    return {row["check_id"]: row["score"] for row in rows if row["state"] == state}
+
+
+def test_known_states_are_scored_by_execution():
+    rows = cards()
+    assert scores(rows, "initial") == {"right": 0, "said": 0, "untouched": 1}  # a vacuous check shows
+    assert scores(rows, "empty") == {"right": 0, "said": 0, "untouched": 0}
+    assert scores(rows, "oracle") == {"right": 1, "said": 1, "untouched": 1}  # inputs the task may not change are restored
+    assert {row["status"] for row in rows} == {"ok"}
+
+
+def test_what_was_not_measured_is_null_with_its_reason():
+    crash = cards(code="def grade(transcript, workspace_path):\n    raise ZeroDivisionError")
+    assert len(crash) == 9 and all(row["score"] is None and row["status"] not in ("ok", "solver_failed") for row in crash)
+    for solution in ("raise SystemExit(3)", None):
+        rows = cards(solution=solution)
+        assert {row["status"] for row in rows if row["state"] == "oracle"} == {"solver_failed"} and scores(rows, "oracle")["right"] is None
+        assert scores(rows, "initial")["right"] == 0
+    fewer = cards(code="def grade(transcript, workspace_path):\n    return {'right': 1.0}")
+    assert {row["check_id"]: row["status"] for row in fewer if row["state"] == "initial"} == {
+        "right": "ok", "said": "missing_check", "untouched": "missing_check"
+    }  # fmt: skip
+
+
+def test_imported_graders_that_do_not_list_their_checks_have_a_card_too():
+    rows = cards(checks=[], solution=None, solver_asked=False)
+    assert scores(rows, "initial") == {"right": 0, "said": 0, "untouched": 1} and scores(rows, "oracle") == {}
+    [row] = [row for row in cards(checks=[], solution=None, solver_asked=False, code="x = 1") if row["state"] == "empty"]
+    assert row["check_id"] is None and row["score"] is None and row["status"] != "ok"
+    assert cards(code=None) == []
