@@ -1,0 +1,116 @@
+TAXONOMY = [f"{CONFIG.seeds.taxonomy}/{name}.yaml" for name in ("scenarios", "operations", "skill_categories")]
+SEED_TABLES = [f"results/seeds/{name}.parquet" for name in ("personas", "diversity", "skills", "seeds")]
+
+
+def persona_file(wildcards):
+    """The user's persona file, if there is one; a wrong name gets its message from the script."""
+    source = CONFIG.seeds.personas.source
+    return [source] if source and Path(source).is_file() else []
+
+
+def skill_files(wildcards):
+    """Every SKILL.md of the skill folders, so that an edited, new or removed one annotates the skills again."""
+    found = [path for folder in CONFIG.seeds.skills.folders for path in Path(folder).rglob("*") if path.name.lower() == "skill.md"]
+    return sorted({str(path) for path in found if path.is_file()})
+
+
+rule build_personas:
+    input:
+        attributes=CONFIG.seeds.personas.attributes,
+        source=persona_file,
+    output:
+        "results/seeds/personas.parquet",
+    log:
+        "results/logs/seeds/build_personas.log",
+    benchmark:
+        "results/logs/seeds/build_personas.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=60,
+    params:
+        settings=settings("seeds.personas", "seed"),
+        code=code("seeds"),
+    message:
+        "Drawing personas"
+    shell:
+        "python {workflow.basedir}/scripts/build_personas.py --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule measure_diversity:
+    input:
+        personas="results/seeds/personas.parquet",
+        attributes=CONFIG.seeds.personas.attributes,
+    output:
+        "results/seeds/diversity.parquet",
+    log:
+        "results/logs/seeds/measure_diversity.log",
+    benchmark:
+        "results/logs/seeds/measure_diversity.bench.jsonl"
+    threads: 2
+    resources:
+        mem_mb=lambda wc, attempt: 3000 * attempt,
+        runtime=60,
+    params:
+        settings=settings("seeds.personas", "embedder", "seed"),
+        code=code("seeds"),
+    message:
+        "Measuring how much the personas repeat themselves"
+    shell:
+        "python {workflow.basedir}/scripts/measure_diversity.py"
+        " --personas {input.personas:q} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule annotate_skills:
+    input:
+        skills=skill_files,
+        taxonomy=TAXONOMY,
+        prompt=f"{CONFIG.prompts}/annotate_skill.j2",
+    output:
+        "results/seeds/skills.parquet",
+    log:
+        "results/logs/seeds/annotate_skills.log",
+    benchmark:
+        "results/logs/seeds/annotate_skills.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 1000 * attempt,
+        runtime=240,
+    params:
+        settings=settings("seeds.skills", "seeds.taxonomy", "prompts", "models.annotator", "spend"),
+    message:
+        "Annotating skills"
+    shell:
+        "python {workflow.basedir}/scripts/annotate_skills.py --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule sample_seeds:
+    input:
+        personas="results/seeds/personas.parquet",
+        skills="results/seeds/skills.parquet",
+        taxonomy=TAXONOMY,
+    output:
+        "results/seeds/seeds.parquet",
+    log:
+        "results/logs/seeds/sample_seeds.log",
+    benchmark:
+        "results/logs/seeds/sample_seeds.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=60,
+    params:
+        settings=settings("seeds.sampling", "seeds.taxonomy", "seed"),
+        code=code("seeds"),
+    message:
+        "Drawing seeds of both routes"
+    shell:
+        "python {workflow.basedir}/scripts/sample_seeds.py"
+        " --personas {input.personas:q} --skills {input.skills:q}"
+        " --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule seeds:
+    localrule: True
+    input:
+        SEED_TABLES,
