@@ -4,8 +4,8 @@
 `endpoints` opens what is not already served, `prompts` renders the templates.
 """
 
-from clawgym.client.client import Client, Completion, Unanswered, cost
+from clawgym.client.client import Client, Completion, Unanswered, cost, respect_limit
 from clawgym.client.prompts import prompt_hash, render
 from clawgym.client.store import Store
 
-__all__ = ["Client", "Completion", "Store", "Unanswered", "cost", "prompt_hash", "render"]
+__all__ = ["Client", "Completion", "Store", "Unanswered", "cost", "prompt_hash", "render", "respect_limit"]

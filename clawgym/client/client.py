@@ -35,9 +35,11 @@ Message = dict[str, Any]
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 120.0
 PROGRESS_S = 5.0
+CHARS_PER_TOKEN = 3
 MAX_UNANSWERED = 0.2
 REPAIR = "Answer the same request again with the whole corrected JSON object, nothing else."
 INFRASTRUCTURE = ("model_api", "timeout")
+RETRIED_4XX = (408, 409, 425, 429)
 OUTPUT_MODES = ("json_schema", "json_object", "text")
 
 
@@ -75,6 +77,15 @@ class Completion:
 def cost(model: Model, tokens_in: int, tokens_out: int) -> float:
     """US dollars of one call at the prices of its `models:` entry."""
     return (tokens_in * model.price_in + tokens_out * model.price_out) / 1e6
+
+
+def respect_limit(store: Store, spend: Spend, model: Model) -> None:
+    """Before a call to a model with a price: raises UserError if the limit is reached. Calls in flight may still go over it."""
+    if (model.price_in or model.price_out) and (spent := store.spent()) >= spend.limit_usd:
+        raise UserError(
+            f"spend.limit_usd: {spent:.2f} of {spend.limit_usd:.2f} US dollars are spent; raise spend.limit_usd and run the "
+            f"same command again: every answer so far is kept in {spend.cache}"
+        )
 
 
 def retry_after(headers: Any) -> float | None:
@@ -212,16 +223,23 @@ class Client:
     async def map(self, ask: Callable[[Row], Awaitable[Result]], rows: Iterable[Row]) -> list[Result]:
         """`ask` of every row, in the order of the rows, with a progress line every few seconds.
 
-        As many rows are in work as the models' concurrency allows. The first exception cancels the rest and is raised.
+        As many rows are in work as the models' concurrency allows. After the first exception no further row is taken up; those in work
+        are finished, because their answers are being paid for, and then it is raised.
         """
         rows = list(rows)
         results: list[Any] = [None] * len(rows)
         self._done, self._total = 0, len(rows)
         waiting = iter(enumerate(rows))
+        failures: list[Exception] = []
 
         async def work() -> None:
             for index, row in waiting:
-                results[index] = await ask(row)
+                try:
+                    results[index] = await ask(row)
+                except Exception as error:
+                    failures.append(error)
+                if failures:
+                    return
                 self._done += 1
 
         width = min(len(rows), 2 * max((m.concurrency for m in self.models.values()), default=1))
@@ -231,8 +249,9 @@ class Client:
                 await asyncio.gather(*workers)
             finally:
                 for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
+                    worker.cancel()  # only if this call was cancelled itself; otherwise they are done
+        if failures:
+            raise failures[0]
         return results
 
     def require_answers(self, failures: Iterable[tuple[str, str]], asked: int) -> None:
@@ -279,7 +298,7 @@ class Client:
             self._count(role, cache_hits=1)
             return Completion(**kept, cached=True)
         async with endpoint.slots:
-            self._respect_limit(role)
+            respect_limit(self.store, self.spend, model)
             completion = await self._send(role, endpoint, messages, tools, schema)
             self._count(
                 role, calls=1, tokens_in=completion.tokens_in, tokens_out=completion.tokens_out,
@@ -289,14 +308,6 @@ class Client:
                 kept = {name: getattr(completion, name) for name in ("message", "finish_reason", "tokens_in", "tokens_out")}
                 self.store.put(key, role, model.model, kept)
         return completion
-
-    def _respect_limit(self, role: str) -> None:
-        model = self.models[role]
-        if (model.price_in or model.price_out) and (spent := self.store.spent()) >= self.spend.limit_usd:
-            raise UserError(
-                f"spend.limit_usd: {spent:.2f} of {self.spend.limit_usd:.2f} US dollars are spent; raise spend.limit_usd and run the "
-                f"same command again: every answer so far is kept in {self.spend.cache}"
-            )
 
     async def _send(
         self, role: str, endpoint: _Endpoint, messages: list[Message], tools: list[dict] | None, schema: dict | None
@@ -326,7 +337,7 @@ class Client:
         for attempt in range(model.retries + 1):
             wait: float | None = None
             try:
-                return _completion(await api.chat.completions.create(**request))
+                return _completion(await api.chat.completions.create(**request), request["messages"])
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
@@ -341,6 +352,8 @@ class Client:
             except openai.APIStatusError as error:
                 failure = Unanswered("model_api", f"{error.status_code} {error.message}"[:1000])
                 wait = retry_after(error.response.headers)
+                if error.status_code < 500 and error.status_code not in RETRIED_4XX:
+                    break
             except (openai.APIError, ValueError) as error:
                 failure = Unanswered("model_api", f"not a chat completion: {error}"[:1000])
             if attempt < model.retries:
@@ -438,14 +451,18 @@ def _request(
     return request
 
 
-def _completion(reply: Any) -> Completion:
-    """What the endpoint answered. Raises ValueError if it is not a chat completion with a choice (some gateways wrap errors in a 200)."""
+def _completion(reply: Any, messages: list[Message]) -> Completion:
+    """What the endpoint answered to `messages`. Where it does not report usage, tokens are estimated, so that the spend limit holds.
+
+    Raises ValueError if it is not a chat completion with a choice (some gateways wrap errors in a 200).
+    """
     if not getattr(reply, "choices", None):
         raise ValueError(f"no choices in {str(getattr(reply, 'error', None) or reply)[:300]}")
     choice, usage = reply.choices[0], reply.usage
+    message = choice.message.model_dump(exclude_none=True)
     return Completion(
-        message=choice.message.model_dump(exclude_none=True),
+        message=message,
         finish_reason=choice.finish_reason or "stop",
-        tokens_in=usage.prompt_tokens if usage else 0,
-        tokens_out=usage.completion_tokens if usage else 0,
+        tokens_in=usage.prompt_tokens if usage else len(json.dumps(messages)) // CHARS_PER_TOKEN,
+        tokens_out=usage.completion_tokens if usage else len(json.dumps(message)) // CHARS_PER_TOKEN,
     )

@@ -173,6 +173,28 @@ def test_the_spend_limit_stops_and_says_how_to_go_on(ask, tmp_path):
     assert len(fake.bodies) == 10  # another port is another endpoint, so nothing of the first run is reused
 
 
+def test_answers_under_way_are_kept_when_a_job_stops(ask, tmp_path):
+    async def slow(n, body):
+        await asyncio.sleep(0.02 * n)
+        return answer("ok") if n else (403, {"error": {"message": "no"}})
+
+    async def many(opened):
+        return await opened.map(lambda i: opened.chat("author", HELLO, sample=i), range(50))
+
+    with pytest.raises(UserError, match="access refused"):
+        ask(slow, many, concurrency=4)
+    store = Store(tmp_path / "c.sqlite")
+    kept = store.db.execute("SELECT COUNT(*) FROM responses").fetchone()[0]
+    store.close()
+    assert 3 <= kept <= 10  # what was in work is finished, nothing new is begun
+
+
+def test_what_an_endpoint_does_not_report_is_estimated_so_that_the_limit_holds(ask, tmp_path):
+    ask(lambda n, body: answer("four score and seven years ago") | {"usage": None}, lambda o: o.chat("author", HELLO))
+    [row] = ledger(tmp_path)
+    assert row["tokens_in"] > 5 and row["tokens_out"] > 5 and row["usd"] > 0
+
+
 def test_no_more_requests_in_flight_than_the_entry_allows(ask):
     async def slow(n, body):
         await asyncio.sleep(0.02)
