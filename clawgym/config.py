@@ -134,8 +134,8 @@ class Verifiers(Section):
 
 
 class Novelty(Section):
-    threshold: float = Field(0.95, ge=-1, le=1)
-    """A task is dropped if its cosine to an earlier kept task reaches this."""
+    threshold: float = Field(0.9, ge=-1, le=1)
+    """A task is dropped if its cosine to an earlier new task reaches this; no held-out task is closer than this to a training task."""
 
 
 class Gates(Section):

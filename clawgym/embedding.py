@@ -40,7 +40,9 @@ def embed(texts: list[str], embedder: str, batch: int = 64) -> np.ndarray:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     # Imported here: it loads torch, which takes seconds that a script with nothing to embed should not pay.
     from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()  # a bar for a second of loading only fills the logs
     try:
         model = SentenceTransformer(source, device=None, local_files_only=embedder.startswith(PYPI))
     except (OSError, ValueError) as error:
