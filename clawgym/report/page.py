@@ -1,0 +1,260 @@
+"""The report of one run: its values from the artefacts of all stages, as one HTML page, as Markdown, and as figures.
+
+The page is self-contained, runs no script and escapes all text, since much of it was written by models.
+"""
+
+import base64
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from clawgym.bench.schema import SUITES
+from clawgym.config import Bench
+from clawgym.report import content
+
+TEMPLATES = Path(__file__).parent / "templates"
+FIGURES = ("bench", "funnel", "categories", "kinds", "rewards", "sft", "rl")
+SECTIONS = [
+    ("bench", "Bench"),
+    ("funnel", "Funnel"),
+    ("tasks", "Tasks"),
+    ("rollouts", "Rollouts and rewards"),
+    ("training", "Training"),
+    ("trajectories", "Trajectories"),
+    ("spend", "Spend and models"),
+]
+MEANINGS = {
+    "heldout": "new tasks of the kinds of work that were trained",
+    "unseen": "kinds of work that were never trained on",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rows of the artefacts a report is made of, and the settings it names."""
+
+    funnel: list[dict]
+    decisions: list[dict]
+    tasks: list[dict]
+    diversity: list[dict]
+    rollouts: list[dict]
+    scores: list[dict]
+    trajectories: list[dict]
+    stats: list[dict]
+    sft: list[dict]
+    rl: list[dict]
+    items: list[dict]
+    results: list[dict]
+    summary: list[dict]
+    paired: list[dict]
+    kinds: list[dict]
+    spend: list[dict]
+    bench: Bench
+    models: dict[str, dict]
+    student: str
+    min_reward: float
+    shown: int
+    seed: int
+    code: str = ""
+    settings_hash: str = ""
+
+
+def score(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.2f}".replace("-", "−")
+
+
+def cell(value: Any) -> str:
+    """A value of a table whose columns another stage chose."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list):
+        parts = [", ".join(map(str, part.values())) if isinstance(part, dict) else str(part) for part in value]
+        return "; ".join(parts)
+    return str(value)
+
+
+def markdown_cell(value: str) -> str:
+    """Text for a Markdown table: no cell break, no HTML, no link or emphasis that the text did not have as text."""
+    text = " ".join(str(value).split()).replace("\\", "\\\\")
+    for character in "|`*_[]":
+        text = text.replace(character, "\\" + character)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _environment(html: bool) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=html, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )  # fmt: skip
+    environment.filters |= {"score": score, "signed": signed, "cell": cell, "md": markdown_cell, "thousands": lambda value: f"{value:,}"}
+    return environment
+
+
+def _cards(run: Run, funnel: list[content.Step]) -> list[dict]:
+    cards = []
+    if gain := content.headline(run.paired):
+        interval = f", 95 % {signed(gain['ci_low'])} – {signed(gain['ci_high'])}" if gain["ci_low"] is not None else ""
+        label = f"gain of SFT over the better base run ({gain['measured_a']}) on heldout{interval}"
+        cards.append({"value": signed(gain["diff"]), "label": label, "main": True, "first": True})
+    for model in ("sft", "rl"):
+        for row in run.summary:
+            if row["suite"] == "heldout" and row["model"] == model and row["n"]:
+                cards.append({"value": score(row["mean"]), "label": f"{model} on heldout, mean task score", "main": True, "first": False})
+    entered = funnel[0].entered if funnel else 0
+    cards.append({"value": f"{len(run.tasks):,}", "label": f"tasks kept, of {entered:,} that set out", "main": False, "first": False})
+    cards.append({"value": f"{len(run.trajectories):,}", "label": "trajectories kept for training", "main": False, "first": False})
+    cards.append({"value": f"{sum(row['usd'] for row in run.spend):.2f} $", "label": "spent on model calls", "main": False, "first": False})
+    return cards
+
+
+def _stand_in_text(roles: list[dict]) -> str:
+    names = ", ".join(row["role"] for row in roles if row["stand_in"])
+    return (
+        f"The models behind {names} are the embedded stand-in: a deterministic, rule-based program that speaks the same protocol and "
+        "is no language model. What it wrote, judged and solved shows that every stage works, not how good a language model is. "
+        "Its scores and tokens cost nothing. The student is a real pretrained model, and its scores are measured like any other's."
+    )
+
+
+def _bench_text(bench: Bench) -> str:
+    calibration, serving = bench.calibration, bench.serving
+    text = (
+        f"Items are tasks never used for training that {calibration.strong} solves (mean ≥ {calibration.min_strong:g}) and "
+        f"{calibration.weak} often fails (mean ≤ {calibration.max_weak:g}, below {calibration.strong}), by {calibration.rollouts} "
+        "calibration rollouts of each, which are not used as scores. "
+        f"Students answer at temperature {serving.temperature:g} with at most {serving.max_tokens} tokens per call and {serving.max_turns} "
+        "calls per task; the references have the limits of the rollouts stage. "
+    )
+    if "base_fewshot" in bench.students:
+        text += (
+            f"base_fewshot is the base model with {bench.fewshot} worked examples of the training tasks in its prompt. "
+            "best_base is the better of both base runs on the suite."
+        )
+    return text.strip()
+
+
+def _items(items: list[dict]) -> list[dict]:
+    table = []
+    for suite in SUITES:
+        reasons = Counter(row["reason"] for row in items if row["suite"] == suite)
+        others = ", ".join(f"{reason.replace('_', ' ')} {number}" for reason, number in reasons.most_common() if reason != "kept")
+        table.append({"suite": suite, "candidates": reasons.total(), "kept": reasons["kept"], "reasons": others or "–"})
+    return table
+
+
+def _training_text(sft: list[dict], rl: list[dict]) -> str:
+    lines = []
+    for name, column, rows in (("SFT", "loss", sft), ("GRPO", "reward", rl)):
+        points = [(row["step"], row[column]) for row in rows if row.get(column) is not None]
+        if points:
+            (first, start), (last, end) = points[0], points[-1]
+            lines.append(f"{name}: {column} {start:.3f} at step {first}, {end:.3f} at step {last}.")
+        else:
+            lines.append(f"{name}: no {column} was recorded.")
+    return " ".join(lines)
+
+
+def values(run: Run) -> dict[str, Any]:
+    """Everything the templates show."""
+    roles = content.roles(run.models)
+    funnel = content.funnel(run.funnel, run.tasks, run.rollouts, run.scores, len(run.trajectories))
+    statuses, ends = content.ends(run.rollouts, run.results)
+    suites = []
+    for suite in SUITES:
+        rows = [row for row in run.summary if row["suite"] == suite]
+        models, kinds = content.kind_table(run.kinds, suite)
+        suites.append(
+            {
+                "name": suite,
+                "meaning": MEANINGS[suite],
+                "rows": rows if any(row["n"] or row["n_null"] for row in rows) else [],
+                "paired": [row for row in run.paired if row["suite"] == suite and row["n"]],
+                "models": models,
+                "kinds": kinds,
+            }
+        )
+    shown = content.pick(run.trajectories, run.shown)
+    return {
+        "sections": SECTIONS,
+        "cards": _cards(run, funnel),
+        "stand_ins": any(row["stand_in"] for row in roles),
+        "stand_in_text": _stand_in_text(roles),
+        "bench_text": _bench_text(run.bench),
+        "suites": suites,
+        "item_table": _items(run.items),
+        "funnel": funnel,
+        "routes": content.by_route(run.funnel),
+        "categories": content.mix(run.tasks, "category"),
+        "kinds": content.mix(run.tasks, "kind"),
+        "difficulty": content.count(run.tasks, "difficulty"),
+        "diversity": run.diversity,
+        "statuses": statuses,
+        "ends": ends,
+        "stats": run.stats,
+        "failures": content.failures(run.decisions, run.rollouts, run.scores, run.results),
+        "training_text": _training_text(run.sft, run.rl),
+        "trajectories": [row | {"turns": content.turns(content.messages(row))} for row in shown],
+        "n_trajectories": len(run.trajectories),
+        "spend": run.spend,
+        "roles": roles,
+        "student": run.student,
+        "code": run.code,
+        "settings_hash": run.settings_hash,
+        "seed": run.seed,
+    }
+
+
+def draw(run: Run) -> dict[str, Any]:
+    """The figures by name (FIGURES), as matplotlib figures."""
+    from clawgym.report import figures  # matplotlib takes a second to load; the text output does without
+
+    teachers = {model: [row["s_task"] for row in run.scores if row["model"] == model and row["s_task"] is not None] for model in
+                dict.fromkeys(row["model"] for row in run.scores)}  # fmt: skip
+
+    def series(rows: list[dict], column: str) -> tuple[list[float], list[float]]:
+        points = [(row["step"], row[column]) for row in rows if row.get(column) is not None]
+        return [step for step, _ in points], [value for _, value in points]
+
+    return {
+        "bench": figures.bench(run.summary),
+        "funnel": figures.funnel(content.funnel(run.funnel, run.tasks, run.rollouts, run.scores, len(run.trajectories))),
+        "categories": figures.mix(content.mix(run.tasks, "category"), "Tasks per category"),
+        "kinds": figures.mix(content.mix(run.tasks, "kind"), "Tasks per kind of work"),
+        "rewards": figures.rewards(teachers, run.min_reward),
+        "sft": figures.curve(
+            {"training": series(run.sft, "loss"), "evaluation": series(run.sft, "eval_loss")}, "loss", "No loss recorded."
+        ),
+        "rl": figures.curve({"reward": series(run.rl, "reward")}, "mean reward", "No reward recorded.", top=1.0),
+    }
+
+
+def html(run: Run, images: dict[str, Path]) -> str:
+    """The page; images: SVG file per name of FIGURES, embedded as data."""
+    data = {name: "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode() for name, path in images.items()}
+    return _environment(html=True).get_template("index.html.j2").render(values(run), images=data)
+
+
+def markdown(run: Run) -> str:
+    """The same tables as text."""
+    return _environment(html=False).get_template("REPORT.md.j2").render(values(run))
+
+
+def text_funnel(steps: list[content.Step]) -> str:
+    """The funnel as aligned text, for logs and terminals."""
+    width = max((len(step.name) for step in steps), default=0)
+    lines = [f"{'step':{width}}  entered   left  went on"]
+    for step in steps:
+        why = f"   {step.reason}" if step.reason else ""
+        lines.append(f"{step.name:{width}}  {step.entered:7,} {step.left:6,} {step.kept:8,}{why}")
+    return "\n".join(lines)
