@@ -4,6 +4,7 @@ Agents leave anything behind: links to the host, pipes, loops, a million files. 
 file, folder nor link, and is bounded; a restore never follows a link and never writes outside its folder.
 """
 
+import base64
 import io
 import os
 import shutil
@@ -123,7 +124,17 @@ def _inputs(task: Mapping) -> dict[str, bytes]:
     for file in files:
         if file["content"] is None:
             raise UserError(f"task {task.get('task_id')}: {file['path']} has no content; run the resources stage first")
-    return {path: file["content"].encode() for path, file in zip(paths, files, strict=True)}
+    return {path: content_bytes(file) for path, file in zip(paths, files, strict=True)}
+
+
+def content_bytes(file: Mapping) -> bytes:
+    """The bytes of one entry of a task's `files`: its text, or what its base64 stands for where the type starts with `base64:`."""
+    if not file.get("type", "").startswith("base64:"):
+        return file["content"].encode()
+    try:
+        return base64.b64decode(file["content"], validate=True)
+    except ValueError:
+        raise UserError(f"{file['path']}: expected base64 content for type {file['type']}; import the task again") from None
 
 
 def snapshot(folder: Path, archive: Path, max_mb: float) -> None:
