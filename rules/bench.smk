@@ -6,6 +6,11 @@ ABLATED_MODELS = bench_models.ablated(CONFIG)
 CALIBRATION = [CONFIG.bench.calibration.strong, CONFIG.bench.calibration.weak]
 
 
+def source(*names):
+    """Hash of single modules of the bench: an edit to how tables are made must not run the models again."""
+    return hashlib.sha256(b"".join((ROOT / "clawgym/bench" / name).read_bytes() for name in names)).hexdigest()[:12]
+
+
 def rollout_params(part):
     """Settings of run_rollouts.py for a model of this part of the bench; calibration runs under the limits of the rollouts stage."""
     attempts = CONFIG.bench.attempts if part == "bench" else CONFIG.bench.calibration.rollouts
@@ -38,7 +43,7 @@ rule list_candidates:
         runtime=15,
     params:
         settings=settings("bench.calibration", "bench.heldout_items", "bench.unseen_items", "seed"),
-        code=code("bench"),
+        code=source("items.py"),
     message:
         "Listing bench candidates"
     shell:
@@ -99,7 +104,7 @@ rule select_items:
         verifiers="results/verifiers/verifiers.parquet",
         scores=expand("results/bench/calibration/{model}/scores.parquet", model=CALIBRATION),
     output:
-        items="results/bench/items.parquet",
+        bench_items="results/bench/items.parquet",
         tasks="results/bench/tasks.parquet",
     log:
         "results/logs/bench/select_items.log",
@@ -111,12 +116,12 @@ rule select_items:
         runtime=15,
     params:
         settings=settings("bench.calibration", "bench.heldout_items", "bench.unseen_items", "seed"),
-        code=code("bench"),
+        code=source("items.py"),
     message:
         "Choosing the bench items"
     shell:
         "python {workflow.basedir}/scripts/select_items.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --scores {input.scores:q}"
-        " --settings {params.settings:q} --items {output.items:q} --kept-tasks {output.tasks:q} > {log:q} 2>&1"
+        " --settings {params.settings:q} --items {output.bench_items:q} --kept-tasks {output.tasks:q} > {log:q} 2>&1"
 
 
 rule build_fewshot:
@@ -135,7 +140,7 @@ rule build_fewshot:
         runtime=15,
     params:
         settings=settings("bench.fewshot"),
-        code=code("bench"),
+        code=source("items.py"),
     message:
         "Choosing worked examples for the base model"
     shell:
@@ -195,7 +200,7 @@ rule grade_bench:
 
 rule collect_results:
     input:
-        items="results/bench/items.parquet",
+        bench_items="results/bench/items.parquet",
         rollouts=bench_tables("rollouts", BENCH_MODELS),
         scores=bench_tables("scores", BENCH_MODELS),
     output:
@@ -211,11 +216,11 @@ rule collect_results:
     params:
         settings=settings("bench.attempts"),
         models=BENCH_MODELS,
-        code=code("bench"),
+        code=source("stats.py", "tables.py"),
     message:
         "Collecting the results of {params.models}"
     shell:
-        "python {workflow.basedir}/scripts/collect_results.py --items {input.items:q} --models {params.models:q}"
+        "python {workflow.basedir}/scripts/collect_results.py --items {input.bench_items:q} --models {params.models:q}"
         " --rollouts {input.rollouts:q} --scores {input.scores:q}"
         " --settings {params.settings:q} --results {output.results:q} > {log:q} 2>&1"
 
@@ -238,7 +243,7 @@ rule summarise_bench:
     params:
         settings=settings("bench.resamples", "seed"),
         models=BENCH_MODELS,
-        code=code("bench"),
+        code=source("stats.py", "tables.py"),
     message:
         "Summarising the bench"
     shell:
@@ -249,7 +254,7 @@ rule summarise_bench:
 # The same two steps over all variants' students: the table of an ablation, beside the baseline's.
 use rule collect_results as collect_ablations with:
     input:
-        items="results/bench/items.parquet",
+        bench_items="results/bench/items.parquet",
         rollouts=bench_tables("rollouts", ABLATED_MODELS),
         scores=bench_tables("scores", ABLATED_MODELS),
     output:
@@ -261,7 +266,7 @@ use rule collect_results as collect_ablations with:
     params:
         settings=settings("bench.attempts"),
         models=ABLATED_MODELS,
-        code=code("bench"),
+        code=source("stats.py", "tables.py"),
 
 
 use rule summarise_bench as summarise_ablations with:
@@ -278,7 +283,7 @@ use rule summarise_bench as summarise_ablations with:
     params:
         settings=settings("bench.resamples", "seed"),
         models=ABLATED_MODELS,
-        code=code("bench"),
+        code=source("stats.py", "tables.py"),
 
 
 rule bench:

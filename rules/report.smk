@@ -53,7 +53,7 @@ rule build_report:
         stats="results/trajectories/baseline/stats.parquet",
         sft="results/training/baseline/sft/metrics.parquet",
         rl="results/training/baseline/rl/metrics.parquet",
-        items="results/bench/items.parquet",
+        bench_items="results/bench/items.parquet",
         results="results/bench/results.parquet",
         summary="results/bench/summary.parquet",
         paired="results/bench/paired.parquet",
@@ -83,7 +83,7 @@ rule build_report:
         "python {workflow.basedir}/scripts/build_report.py --funnel {input.funnel:q} --decisions {input.decisions:q} --tasks {input.tasks:q}"
         " --diversity {input.diversity:q} --rollouts {input.rollouts:q} --scores {input.scores:q}"
         " --trajectories {input.trajectories:q} --stats {input.stats:q} --sft {input.sft:q} --rl {input.rl:q}"
-        " --items {input.items:q} --results {input.results:q} --summary {input.summary:q} --paired {input.paired:q}"
+        " --items {input.bench_items:q} --results {input.results:q} --summary {input.summary:q} --paired {input.paired:q}"
         " --kinds {input.kinds:q} --spend {input.spend:q} --settings {params.settings:q}"
         " --figures results/report/figures --html {output.html:q} --markdown {output.markdown:q} > {log:q} 2>&1"
 

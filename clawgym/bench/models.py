@@ -49,6 +49,7 @@ def rollout_settings(config: Config, model: str, *, attempts: int) -> str:
     parts = json.loads(select(config, "rollouts", "sandbox", "spend", "seed"))
     parts["rollouts"]["attempts"] = attempts
     if checkpoint(model):
+        parts["bench.serving"] = config.bench.serving.model_dump(mode="json")
         parts["rollouts"] |= {"max_turns": config.bench.serving.max_turns, "wall_s": config.bench.serving.wall_s}
     parts[f"models.{model}"] = endpoint(config, model).model_dump(mode="json")
     return json.dumps(parts, sort_keys=True)
