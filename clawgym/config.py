@@ -260,8 +260,17 @@ class Sft(Section):
     """Tokens; longer trajectories are left out and counted."""
     lora_rank: int = Field(0, ge=0)
     """Rank of the LoRA adapters; 0 trains all weights."""
-    bf16: bool = True
-    """bfloat16 autocast."""
+    warmup: Share = 0.05
+    """Share of the steps in which the learning rate rises; then it falls along a cosine."""
+    weight_decay: float = Field(0.0, ge=0)
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Autocast. `auto`: bfloat16 where the hardware computes it, else float32 (many CPUs emulate bfloat16, several times slower)."""
+    gradient_checkpointing: bool = False
+    """Recompute activations instead of keeping them: less memory, more time."""
+    evaluations: int = Field(4, ge=0)
+    """How often the evaluation loss is measured during the run."""
+    save_steps: int = Field(60, ge=1)
+    """Steps between two states that a killed run can go on from."""
     deepspeed: str | None = None
     """DeepSpeed configuration, e.g. `config/deepspeed/zero2.json`."""
     processes: int = Field(1, ge=1)

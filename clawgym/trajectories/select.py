@@ -86,10 +86,7 @@ def statistics(tasks: dict[str, Row], rollouts: list[Row], verdict: dict[str, st
         rows.append(
             {"route": route, "teacher": teacher, "rollouts": len(here), "kept": len(own)}
             | {reason: reasons[reason] for reason in LEFT_OUT}
-            | {
-                f"{name}_mean": fmean(row[name] for row in own) if own else None
-                for name in ("reward", "turns", "tool_calls", "tokens_out")
-            }
+            | {f"{name}_mean": fmean(row[name] for row in own) if own else None for name in ("reward", "turns", "tool_calls", "tokens_out")}
             | {"turns_max": max((row["turns"] for row in own), default=None), "tool_types": json.dumps(dict(sorted(types.items())))}
         )
     return rows
