@@ -90,3 +90,52 @@ rule import_tasks:
         "results/imports/decisions.parquet",
         "results/imports/kept.parquet",
     localrule: True
+
+
+def import_shards(wildcards):
+    return expand("results/imports/rollouts/{model}/shards/{shard}/rollouts.parquet", model=wildcards.model, shard=SHARDS)
+
+
+rule run_import_rollouts:
+    input:
+        tasks="results/imports/kept.parquet",
+    output:
+        "results/imports/rollouts/{model}/shards/{shard}/rollouts.parquet",
+    log:
+        "results/logs/imports/run_import_rollouts.{model}.{shard}.log",
+    benchmark:
+        "results/logs/imports/run_import_rollouts.{model}.{shard}.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime=lambda wc, attempt: 240 * attempt,
+    params:
+        settings=lambda wc: settings("rollouts", "sandbox", "spend", "seed", f"models.{wc.model}"),
+        shards=len(SHARDS),
+    message:
+        "Rolling out {wildcards.model} on shard {wildcards.shard} of the imported tasks"
+    shell:
+        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model} --stage imports"
+        " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+
+
+rule collect_import_rollouts:
+    input:
+        shards=import_shards,
+    output:
+        rollouts="results/imports/rollouts/{model}/rollouts.parquet",
+        captures=directory("results/imports/rollouts/{model}/captures"),
+        snapshots=directory("results/imports/rollouts/{model}/snapshots"),
+    log:
+        "results/logs/imports/collect_import_rollouts.{model}.log",
+    benchmark:
+        "results/logs/imports/collect_import_rollouts.{model}.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 2000 * attempt,
+        runtime=30,
+    message:
+        "Collecting the rollouts of {wildcards.model} on imported tasks"
+    shell:
+        "python {workflow.basedir}/scripts/collect_rollouts.py --shards {input.shards:q} --out {output.rollouts:q}"
+        " --captures {output.captures:q} --snapshots {output.snapshots:q} > {log:q} 2>&1"
