@@ -203,7 +203,7 @@ class Sandbox(Section):
     image: str = "python:3.11-slim"
     """Image of the docker backend; needs python3 and a shell."""
     parallel: int = Field(2, ge=1)
-    """Sandboxes at work at the same time in one job."""
+    """Graders and reference programs at work at the same time in one job; rollouts in flight follow the model's concurrency."""
     limits: Limits = Limits()
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clawgym import config
+from clawgym.grades.transcript import events
 from clawgym.sandbox import Sandbox
 
 MAX_CHECKS = 200
@@ -65,10 +66,11 @@ class CodeResult:
 async def run_code(sandbox: Sandbox, code: str, workspace: Path, transcript: list, wall_s: float) -> CodeResult:
     """Scores of the snapshot in `workspace` by the grader `code`.
 
-    The workspace is mounted read-only. transcript: events as `clawgym.grades.transcript.events` gives them; [] where there is none.
+    The workspace is mounted read-only. transcript: the conversation as OpenAI messages (the grader gets them as events); [] where there
+    is none.
     """
     nonce = secrets.token_hex(16)
-    job = {"nonce": nonce, "code": code, "transcript": transcript, "workspace": "/workspace"}
+    job = {"nonce": nonce, "code": code, "transcript": events(transcript), "workspace": "/workspace"}
     bounds = config.Limits.model_validate(sandbox.limits.model_dump() | {"wall_s": wall_s})
     done = await sandbox.run(
         ["python3", "-I", "-S", "-c", RUNNER], workspace=workspace, writable=False, stdin=json.dumps(job).encode(), limits=bounds
