@@ -15,6 +15,11 @@ from clawgym.sandbox import Completed, Sandbox
 PROGRAM = "/tmp/solution.py"
 
 
+def event(role: str, text: str) -> dict:
+    """One message in the transcript form that graders know (PinchBench)."""
+    return {"type": "message", "message": {"role": role, "content": [{"type": "text", "text": text}]}}
+
+
 def card_rows(task_id: str, state: str, checks: Iterable[str], scores: dict[str, float] | None, status: str) -> list[dict]:
     """CARD rows of one state: one per declared check and one per further check that the grader returned.
 
@@ -42,7 +47,7 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
     The transcript is what an agent would have left: the instruction and, for the oracle, its standard output as the final answer.
     """
     checks = [check["check_id"] for check in verifier["checks"]]
-    asked = [{"role": "user", "content": task["instruction"]}]
+    asked = [event("user", task["instruction"])]
 
     async def state(name: str, folder: Path, transcript: list[dict]) -> list[dict]:
         result: CodeResult = await run_code(sandbox, verifier["code"], folder, transcript, wall_s)
@@ -64,7 +69,7 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
                 rows += card_rows(task["task_id"], "oracle", checks, None, status)
             else:
                 workspaces.overlay_inputs(task, folders["oracle"])
-                answer = {"role": "assistant", "content": done.stdout.decode(errors="replace")}
+                answer = event("assistant", done.stdout.decode(errors="replace"))
                 rows += await state("oracle", folders["oracle"], [*asked, answer])
         elif solver_asked:
             rows += card_rows(task["task_id"], "oracle", checks, None, "solver_failed")

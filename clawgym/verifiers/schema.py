@@ -44,7 +44,7 @@ CARD = pa.schema(
             "status",
             pa.string(),
             "`ok`; `solver_failed` (no reference program, or it ended badly), `missing_check` (declared and not returned), "
-            "or how the grader failed, e.g. `grader_crash`, `grader_timeout`",
+            "or how the grader failed: `grader_crash`, `grader_timeout`, `grader_invalid`, `grader_killed`, `sandbox`",
         ),
     ]
 )

@@ -23,9 +23,8 @@ def checkpoint(tmp_path_factory):
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>", unk_token="<unk>", pad_token="<eos>")
     fast.chat_template = "{% for m in messages %}{{ m.content }} {% endfor %}"
     fast.save_pretrained(folder)
-    LlamaForCausalLM(
-        LlamaConfig(vocab_size=len(words), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2, eos_token_id=None)
-    ).save_pretrained(folder)
+    size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    LlamaForCausalLM(LlamaConfig(vocab_size=len(words), eos_token_id=None, **size)).save_pretrained(folder)
     return folder
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 def grade(transcript, workspace_path):
     total = Path(workspace_path, "total.txt")
-    said = transcript[-1]["role"] == "assistant" and "3" in transcript[-1]["content"]
+    last = transcript[-1]["message"]
+    said = last["role"] == "assistant" and "3" in last["content"][0]["text"]
     untouched = Path(workspace_path, "in/day.csv").is_file() and "bread,3" in Path(workspace_path, "in/day.csv").read_text()
     return {"right": float(total.is_file() and total.read_text().strip() == "3"), "said": float(said), "untouched": float(untouched)}
 """
