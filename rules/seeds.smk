@@ -111,6 +111,6 @@ rule sample_seeds:
 
 
 rule seeds:
-    localrule: True
     input:
         SEED_TABLES,
+    localrule: True

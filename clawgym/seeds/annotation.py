@@ -17,7 +17,7 @@ from clawgym.seeds.taxonomy import Taxonomy
 
 KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|AUTH|CREDENTIAL|COOKIE|ACCOUNT", re.IGNORECASE)
 NETWORK_PROGRAMS = {"curl", "wget", "ssh", "scp", "rsync", "gh", "npx", "npm", "uv", "uvx", "docker", "kubectl", "gcloud", "aws"}
-PRESENT_PROGRAMS = {"sh", "bash", "python", "python3", "awk", "sed", "grep", "cat", "sort", "uniq", "cut", "tr", "find", "head", "tail", "wc", "diff"}
+PRESENT_PROGRAMS = set("sh bash python3 awk sed grep cat sort uniq cut tr find head tail wc diff".split())
 """What a sandbox offers besides Python's standard library."""
 
 

@@ -31,7 +31,7 @@ def read_personas(source: str, column: str) -> Iterator[str]:
 
 def _text(value: object, where: str, column: str) -> str:
     if not isinstance(value, str):
-        raise UserError(f"{where}: expected a text in {column!r}, found {type(value).__name__}; correct the record or seeds.personas.column")
+        raise UserError(f"{where}: expected a text in {column!r}, found {type(value).__name__}; correct it or seeds.personas.column")
     return value
 
 

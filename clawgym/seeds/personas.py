@@ -224,7 +224,8 @@ def _blocks(attributes: Attributes):
 def load_pool(path: Path) -> PersonaPool:
     """The pool of an attribute file.
 
-    Raises UserError if the file has another form, names an entry that does not exist, or repeats a text (two indices would then be one persona).
+    Raises UserError if the file has another form, names an entry that does not exist, or repeats a text: two indices would then be one
+    persona.
     """
     attributes = read_yaml(path, Attributes)
 

@@ -41,7 +41,7 @@ def main_operations(count: int, weights: dict[str, float], taxonomy: Taxonomy, r
     Raises UserError for weights of unknown operations, negative ones, or none above zero.
     """
     if unknown := sorted(set(weights) - set(taxonomy.operations)):
-        raise UserError(f"seeds.sampling.operation_weights names {unknown}; expected operations of the taxonomy: {list(taxonomy.operations)}")
+        raise UserError(f"seeds.sampling.operation_weights names {unknown}; expected some of {list(taxonomy.operations)}")
     full = {name: float(weights.get(name, 1.0)) for name in taxonomy.operations}
     total = sum(full.values())
     if any(not 0 <= weight < math.inf for weight in full.values()) or not 0 < total < math.inf:
@@ -57,7 +57,7 @@ def main_operations(count: int, weights: dict[str, float], taxonomy: Taxonomy, r
 
 
 def combine_operations(main: str, most: int, taxonomy: Taxonomy, rng: random.Random) -> list[str]:
-    """The main operation and up to `most` - 1 that complete it: named by `goes_with` of one already chosen, of another class if possible."""
+    """The main operation and up to `most` - 1 that complete it: named by `goes_with` of a chosen one, of another class if possible."""
     chosen = [main]
     for _ in range(rng.randint(1, most) - 1):
         partners = [name for have in chosen for name in taxonomy.operations[have].goes_with if name not in chosen]
@@ -91,8 +91,8 @@ class _Scenarios:
         """A scenario for a persona of whom `suited` categories are known (empty: nothing is known), new to it if possible."""
         options: dict[str, tuple[Category, list[Subcategory], float]] = {}
         for category in self.categories:
-            subcategories = category.subcategories if not suited or category.id in suited else [s for s in category.subcategories if s.anyone]
-            fresh = [sub for sub in subcategories if sub.id not in avoid]
+            all_suit = not suited or category.id in suited
+            fresh = [sub for sub in category.subcategories if (all_suit or sub.anyone) and sub.id not in avoid]
             if fresh and self.left[category.id]:
                 weight = 2.0 if category.id in suited else 1.0
                 # quadratic in what is left, so that the categories fill up together and the last personas still have a choice
@@ -200,9 +200,9 @@ def skill_seeds(skills: list[dict], taxonomy: Taxonomy, settings: Sampling, seed
     if not settings.skill_seeds:
         return []
     if not usable:
-        reasons = Counter(reason for row in skills for reason in row["reasons"]).most_common(3)
+        reasons = ", ".join(reason for reason, _ in Counter(reason for row in skills for reason in row["reasons"]).most_common(3))
         raise UserError(
-            f"results/seeds/skills.parquet: none of {len(skills)} skills is synthesizable (most often: {', '.join(r for r, _ in reasons)}); "
+            f"results/seeds/skills.parquet: none of {len(skills)} skills is synthesizable (most often: {reasons}); "
             "add folders to seeds.skills.folders or set seeds.sampling.skill_seeds to 0"
         )
     rng = random.Random(f"skill seeds:{seed}")

@@ -62,7 +62,7 @@ DIVERSITY = pa.schema(
     [
         column("source", pa.string(), "the set that was measured: `pool` or the imported file"),
         column("n", pa.int64(), "how many personas were compared"),
-        column("mean_nearest_cosine", pa.float64(), "mean cosine of a persona to its nearest other one; null if not measured", nullable=True),
+        column("mean_nearest_cosine", pa.float64(), "mean cosine of a persona to its nearest other; null if not measured", nullable=True),
         column("p95_nearest_cosine", pa.float64(), "95th percentile of that cosine; null if not measured", nullable=True),
     ]
 )

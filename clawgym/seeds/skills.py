@@ -20,6 +20,7 @@ MAX_BYTES = 256 * 1024
 """What is read of one file."""
 BODY_CHARS = 4000
 MAX_DEPTH = 20
+MARKS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 SCRIPTS = [
     ("ja", r"[\u3040-\u30ff]"),
@@ -128,19 +129,14 @@ def parse_skill(raw: bytes, source: str, notes: tuple[str, ...] = ()) -> Skill:
 
 
 def _decode(raw: bytes) -> tuple[str, list[str]]:
-    notes = []
-    for mark, encoding in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        if raw.startswith(mark):
-            raw, notes = raw[len(mark) :], ["byte_order_mark"]
-            break
-    else:
-        encoding = "utf-8"
+    encoding, mark = next(((code, mark) for mark, code in MARKS.items() if raw.startswith(mark)), ("utf-8", b""))
+    raw, notes = raw.removeprefix(mark), ["byte_order_mark"] if mark else []
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         # a file that was cut to MAX_BYTES may end inside a character: that is not a wrong encoding
         if not (error.end == len(raw) == MAX_BYTES and error.reason == "unexpected end of data"):
-            notes.append(f"not_{encoding.replace('-', '').replace('utf8', 'utf_8')}")
+            notes.append(f"not_{encoding.replace('-', '_')}")
         text = raw.decode(encoding, "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", "", text), notes
@@ -175,8 +171,18 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+# a skill named `no` or `on` is not called False, and a date stays what was written
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":bool", ":timestamp"))]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false|True|False)$"), list("tfTF"))
+
+
 def _yaml(text: str) -> Any:
     """The value of a YAML text. Raises ValueError for anything that cannot be read, however deep or odd."""
+    if re.search(r"(?:\[\s*){50}|(?:\{\s*){50}", text):
+        raise ValueError("nested too deeply")  # the parser would take seconds to find that out
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
