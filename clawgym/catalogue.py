@@ -42,7 +42,7 @@ STAGES = {
 
 TABLES = [
     Table("seeds/personas.parquet", "seeds.PERSONA", "one drawn or imported persona"),
-    Table("seeds/diversity.parquet", "seeds.DIVERSITY", "how alike the personas of a set are"),
+    Table("seeds/diversity.parquet", "seeds.DIVERSITY", "one set of personas and how alike they are"),
     Table("seeds/skills.parquet", "seeds.SKILL", "one SKILL.md, annotated, also if no task can be made from it"),
     Table("seeds/seeds.parquet", "seeds.SEED", "one seed: a persona with a scenario and operations, or a main skill with supporting ones"),
     Table("tasks/tasks.parquet", "tasks.TASK", "one task as written; files have a plan and no content yet"),
@@ -64,15 +64,16 @@ TABLES = [
     Table("imports/rejects.parquet", "tasks.REJECT", "one record that could not be imported, with the reason"),
     Table("imports/decisions.parquet", "imports.IMPORTED", "why one record can be rolled out or not"),
     Table("imports/kept.parquet", "tasks.TASK", "one imported task that passed the sanity gate"),
+    Table("imports/rollouts/{model}/rollouts.parquet", "rollouts.ROLLOUT", "one rollout on an imported task"),
     Table("rollouts/{model}/rollouts.parquet", "rollouts.ROLLOUT", "one rollout of a teacher on a training task"),
     Table("grades/{model}/grades.parquet", "grades.GRADE", "one check or rubric rule of one rollout"),
     Table("grades/{model}/scores.parquet", "grades.SCORE", "the scores of one rollout"),
     Table("trajectories/{variant}/trajectories.parquet", "trajectories.TRAJECTORY", "one conversation kept for training"),
     Table("trajectories/{variant}/stats.parquet", "trajectories.STATS", "the trajectories of one route and teacher in numbers"),
-    Table("training/{variant}/sft/metrics.parquet", "training.METRICS", "one logged step of supervised fine-tuning"),
+    Table("training/{variant}/sft/metrics.parquet", "training.SFT_METRICS", "one logged step of supervised fine-tuning"),
     Table("training/{variant}/sft/rows.parquet", "training.ROW", "one training example as the trainer sees it"),
-    Table("training/{variant}/rl/metrics.parquet", "training.METRICS", "one logged step of GRPO"),
-    Table("training/{variant}/rl/rows.parquet", "training.RL_ROW", "one task that RL draws from"),
+    Table("training/{variant}/rl/metrics.parquet", "training.RL_METRICS", "one logged step of GRPO"),
+    Table("training/{variant}/rl/rows.parquet", "training.ROW", "one task that RL draws from"),
     Table("bench/candidates.parquet", "quality.TASKS", "one task that is calibrated"),
     Table("bench/calibration/{model}/rollouts.parquet", "rollouts.ROLLOUT", "one calibration rollout"),
     Table("bench/calibration/{model}/grades.parquet", "grades.GRADE", "one check or rubric rule of it"),
@@ -130,7 +131,7 @@ def _rows(fields: list[pa.Field], prefix: str = "") -> list[str]:
         metadata = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
         meaning = metadata.get("meaning", "").replace("|", "\\|")
         null = "yes" if field.nullable and not prefix else ""
-        lines.append(f"| `{prefix}{field.name}` | {type_name(field.type)} | {metadata.get('unit', '')} | {null} | {meaning} |")
+        lines.append(f"| `{prefix}{field.name}` | `{type_name(field.type)}` | {metadata.get('unit', '')} | {null} | {meaning} |")
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
         if pa.types.is_struct(inner):
             lines += _rows(list(inner), f"{prefix}{field.name}[].")

@@ -11,12 +11,6 @@ def source(*names):
     return hashlib.sha256(b"".join((ROOT / "clawgym/bench" / name).read_bytes() for name in names)).hexdigest()[:12]
 
 
-def rollout_params(part):
-    """Settings of run_rollouts.py for a model of this part of the bench; calibration runs under the limits of the rollouts stage."""
-    attempts = CONFIG.bench.attempts if part == "bench" else CONFIG.bench.calibration.rollouts
-    return lambda wc: bench_models.rollout_settings(CONFIG, wc.model, attempts=attempts)
-
-
 def model_files(wc):
     """What must exist before a model can be asked: a student's checkpoint, and the worked examples of base_fewshot."""
     folder = bench_models.checkpoint(wc.model)
@@ -56,6 +50,8 @@ rule run_calibration:
         tasks="results/bench/candidates.parquet",
     output:
         rollouts="results/bench/calibration/{model}/rollouts.parquet",
+        captures=directory("results/bench/calibration/{model}/captures"),
+        snapshots=directory("results/bench/calibration/{model}/snapshots"),
     log:
         "results/logs/bench/run_calibration.{model}.log",
     benchmark:
@@ -65,12 +61,13 @@ rule run_calibration:
         mem_mb=lambda wc, attempt: 4000 * attempt,
         runtime=lambda wc, attempt: 120 * attempt,
     params:
-        settings=rollout_params("calibration"),
+        settings=lambda wc: bench_models.calibration_settings(CONFIG, wc.model),
     message:
         "Calibrating bench candidates with {wildcards.model}"
     shell:
+        "mkdir -p {output.captures:q} {output.snapshots:q} && "
         "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model}"
-        " --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
+        " --stage bench --work results/.work/bench --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
 
 
 rule grade_calibration:
@@ -154,6 +151,8 @@ rule run_bench:
         tasks="results/bench/tasks.parquet",
     output:
         rollouts="results/bench/rollouts/{model}/rollouts.parquet",
+        captures=directory("results/bench/rollouts/{model}/captures"),
+        snapshots=directory("results/bench/rollouts/{model}/snapshots"),
     log:
         "results/logs/bench/run_bench.{model}.log",
     benchmark:
@@ -164,13 +163,14 @@ rule run_bench:
         mem_mb=lambda wc, attempt: 6000 * attempt,
         runtime=lambda wc, attempt: 240 * attempt,
     params:
-        settings=rollout_params("bench"),
+        settings=lambda wc: bench_models.rollout_settings(CONFIG, wc.model),
         prefix=lambda wc: "--prefix results/bench/fewshot.jsonl" if wc.model == "base_fewshot" else "",
     message:
         "Running {wildcards.model} on the bench"
     shell:
+        "mkdir -p {output.captures:q} {output.snapshots:q} && "
         "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model} {params.prefix}"
-        " --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
+        " --stage bench --work results/.work/bench --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
 
 
 rule grade_bench:
@@ -290,6 +290,8 @@ rule bench:
     input:
         "results/bench/candidates.parquet",
         expand("results/bench/calibration/{model}/{table}.parquet", model=CALIBRATION, table=["rollouts", "grades", "scores"]),
+        expand("results/bench/calibration/{model}/{folder}", model=CALIBRATION, folder=["captures", "snapshots"]),
+        expand("results/bench/rollouts/{model}/{folder}", model=BENCH_MODELS, folder=["captures", "snapshots"]),
         "results/bench/items.parquet",
         "results/bench/tasks.parquet",
         "results/bench/fewshot.jsonl" if "base_fewshot" in BENCH_MODELS else [],

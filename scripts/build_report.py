@@ -15,11 +15,12 @@ from clawgym.report.schema import SPEND
 from clawgym.rollouts.schema import ROLLOUT
 from clawgym.seeds.schema import DIVERSITY
 from clawgym.tables import code_version, fingerprint, read_rows, replacing
-from clawgym.trajectories.schema import TRAJECTORY
+from clawgym.training.schema import RL_METRICS, SFT_METRICS
+from clawgym.trajectories.schema import STATS, TRAJECTORY
 
 SINGLE = {
     "funnel": quality.FUNNEL, "decisions": quality.DECISION, "tasks": quality.TASKS, "diversity": DIVERSITY,
-    "trajectories": TRAJECTORY, "stats": None, "sft": None, "rl": None,
+    "trajectories": TRAJECTORY, "stats": STATS, "sft": SFT_METRICS, "rl": RL_METRICS,
     "items": bench.ITEM, "results": bench.RESULT, "summary": bench.SUMMARY, "paired": bench.PAIRED, "kinds": bench.KINDS, "spend": SPEND,
 }  # fmt: skip
 
@@ -57,7 +58,7 @@ def main() -> None:
     for path, text in ((args.html, page.html(this, images)), (args.markdown, page.markdown(this))):
         with replacing(path) as sink:
             sink.write(text.encode())
-    steps = content.funnel(this.funnel, this.tasks, this.rollouts, this.scores, len(this.trajectories))
+    steps = content.funnel(this.funnel, this.tasks, this.stats)
     print(page.text_funnel(steps), text_table(this.summary), text_paired(this.paired), sep="\n\n")
 
 

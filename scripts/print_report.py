@@ -10,6 +10,7 @@ from clawgym.quality.schema import FUNNEL
 from clawgym.report.content import funnel
 from clawgym.report.page import text_funnel
 from clawgym.tables import read_rows, read_table
+from clawgym.trajectories.schema import STATS
 
 
 def main() -> None:
@@ -17,15 +18,10 @@ def main() -> None:
     parser.add_argument("results", type=Path, nargs="?", default=Path("results"))
     results = parser.parse_args().results
 
-    def all_of(pattern: str, columns: list[str]) -> list[dict]:
-        return [row for path in sorted(results.glob(pattern)) for row in read_table(path, columns=columns).to_pylist()]
-
     steps = funnel(
         read_rows(results / "quality/funnel.parquet", FUNNEL),
         read_table(results / "quality/tasks.parquet", columns=["split"]).to_pylist(),
-        all_of("rollouts/*/rollouts.parquet", ["status"]),
-        all_of("grades/*/scores.parquet", ["s_task"]),
-        len(read_table(results / "trajectories/baseline/trajectories.parquet", columns=["trajectory_id"])),
+        read_rows(results / "trajectories/baseline/stats.parquet", STATS),
     )
     print(text_funnel(steps))
     print()

@@ -44,10 +44,21 @@ def endpoint(config: Config, model: str) -> Model:
     return config.models[model]
 
 
-def rollout_settings(config: Config, model: str, *, attempts: int) -> str:
+def calibration_settings(config: Config, model: str) -> str:
+    """What `run_rollouts.py` gets as `--settings` for the calibration.
+
+    Another seed than on the bench, so that no bench score repeats a rollout by which its item was chosen.
+    """
+    parts = json.loads(select(config, "rollouts", "sandbox", "spend", "seed", f"models.{model}"))
+    parts["rollouts"]["attempts"] = config.bench.calibration.rollouts
+    parts["seed"] += 1
+    return json.dumps(parts, sort_keys=True)
+
+
+def rollout_settings(config: Config, model: str) -> str:
     """What `run_rollouts.py` gets as `--settings` for this model on the bench: its endpoint, and the limits and attempts of the bench."""
     parts = json.loads(select(config, "rollouts", "sandbox", "spend", "seed"))
-    parts["rollouts"]["attempts"] = attempts
+    parts["rollouts"]["attempts"] = config.bench.attempts
     if checkpoint(model):
         parts["bench.serving"] = config.bench.serving.model_dump(mode="json")
         parts["rollouts"] |= {"max_turns": config.bench.serving.max_turns, "wall_s": config.bench.serving.wall_s}

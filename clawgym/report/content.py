@@ -23,10 +23,10 @@ class Step:
         return self.entered - self.left
 
 
-def funnel(rows: list[dict], tasks: list[dict], rollouts: list[dict], scores: list[dict], trajectories: int) -> list[Step]:
+def funnel(rows: list[dict], tasks: list[dict], stats: list[dict]) -> list[Step]:
     """The funnel of the quality stage, both routes summed, continued to the trajectories that training reads.
 
-    rows: schema FUNNEL; tasks: what the quality stage kept; rollouts and scores: of all teachers; trajectories: how many were kept.
+    rows: schema FUNNEL; tasks: what the quality stage kept, with the split; stats: of the trajectories, the last row being the whole.
     """
     steps: dict[str, list[dict]] = defaultdict(list)
     for row in rows:
@@ -39,11 +39,13 @@ def funnel(rows: list[dict], tasks: list[dict], rollouts: list[dict], scores: li
     reserved = {split: number for split, number in splits.items() if split != "train"}
     reason = "for the bench: " + ", ".join(f"{split} {number}" for split, number in sorted(reserved.items())) if reserved else None
     road.append(Step("training split", len(tasks), sum(reserved.values()), reason))
-    measured = sum(score["s_task"] is not None for score in scores)
-    lost = len(rollouts) - measured
-    road.append(Step("rollouts", len(rollouts), lost, f"without a score {lost}" if lost else None))
-    below = measured - trajectories
-    road.append(Step("trajectories", measured, below, f"below the reward threshold or over the cap per task {below}" if below else None))
+    if stats:
+        whole = stats[-1]
+        measured = whole["rollouts"] - whole["unscored"]
+        road.append(Step("rollouts", whole["rollouts"], whole["unscored"], f"unscored {whole['unscored']}" if whole["unscored"] else None))
+        lost = {name: whole[name] for name in ("low_reward", "surplus", "unusable") if whole[name]}
+        reasons = ", ".join(f"{name} {number}" for name, number in lost.items()) or None
+        road.append(Step("trajectories", measured, sum(lost.values()), reasons))
     return road
 
 

@@ -155,20 +155,21 @@ def _items(items: list[dict]) -> list[dict]:
 
 def _training_text(sft: list[dict], rl: list[dict]) -> str:
     lines = []
-    for name, column, rows in (("SFT", "loss", sft), ("GRPO", "reward", rl)):
+    for name, column, rows in (("SFT", "loss", sft), ("GRPO", "reward_mean", rl)):
         points = [(row["step"], row[column]) for row in rows if row.get(column) is not None]
         if points:
             (first, start), (last, end) = points[0], points[-1]
-            lines.append(f"{name}: {column} {start:.3f} at step {first}, {end:.3f} at step {last}.")
+            label = column.replace("_", " ")
+            lines.append(f"{name}: {label} {start:.3f} at step {first}, {end:.3f} at step {last}.")
         else:
-            lines.append(f"{name}: no {column} was recorded.")
+            lines.append(f"{name}: no {column.replace('_', ' ')} was recorded.")
     return " ".join(lines)
 
 
 def values(run: Run) -> dict[str, Any]:
     """Everything the templates show."""
     roles = content.roles(run.models)
-    funnel = content.funnel(run.funnel, run.tasks, run.rollouts, run.scores, len(run.trajectories))
+    funnel = content.funnel(run.funnel, run.tasks, run.stats)
     statuses, ends = content.ends(run.rollouts, run.results)
     suites = []
     for suite in SUITES:
@@ -228,14 +229,14 @@ def draw(run: Run) -> dict[str, Any]:
 
     return {
         "bench": figures.bench(run.summary),
-        "funnel": figures.funnel(content.funnel(run.funnel, run.tasks, run.rollouts, run.scores, len(run.trajectories))),
+        "funnel": figures.funnel(content.funnel(run.funnel, run.tasks, run.stats)),
         "categories": figures.mix(content.mix(run.tasks, "category"), "Tasks per category"),
         "kinds": figures.mix(content.mix(run.tasks, "kind"), "Tasks per kind of work"),
         "rewards": figures.rewards(teachers, run.min_reward),
         "sft": figures.curve(
             {"training": series(run.sft, "loss"), "evaluation": series(run.sft, "eval_loss")}, "loss", "No loss recorded."
         ),
-        "rl": figures.curve({"reward": series(run.rl, "reward")}, "mean reward", "No reward recorded.", top=1.0),
+        "rl": figures.curve({"reward": series(run.rl, "reward_mean")}, "mean reward", "No reward recorded.", top=1.0),
     }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clawgym.bench.models import ablated, endpoint, names, rollout_settings
+from clawgym.bench.models import ablated, calibration_settings, endpoint, names, rollout_settings
 from clawgym.bench.schema import KINDS, PAIRED, RESULT, SUMMARY
 from clawgym.bench.tables import kinds, paired_differences, pairs, results, summary, text_paired, text_table
 from clawgym.config import Settings, load
@@ -84,6 +84,13 @@ def test_models_of_the_bench_and_of_ablations():
     assert endpoint(config, "rl.threshold-0.6").model == "results/training/threshold-0.6/rl/checkpoint"
     assert endpoint(config, "strong") == config.models["strong"]
     assert ("sft", "sft.threshold-0.6") in pairs(ablated(config))
-    settings = Settings(rollout_settings(config, "sft", attempts=3))
-    assert settings["rollouts"].attempts == 3 and settings["rollouts"].max_turns == config.bench.serving.max_turns
+    settings = Settings(rollout_settings(config, "sft"))
+    assert settings["rollouts"].attempts == config.bench.attempts and settings["rollouts"].max_turns == config.bench.serving.max_turns
     assert settings["models.sft"].base_url == "checkpoint"
+
+
+def test_calibration_is_independent_of_the_bench():
+    config = load({})
+    bench, calibration = Settings(rollout_settings(config, "strong")), Settings(calibration_settings(config, "strong"))
+    assert calibration["seed"] != bench["seed"] and calibration["rollouts"].attempts == config.bench.calibration.rollouts
+    assert calibration["models.strong"] == bench["models.strong"]

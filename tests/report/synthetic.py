@@ -107,8 +107,12 @@ def rows() -> dict[str, list[dict]]:
         "tasks": tasks, "decisions": decisions, "funnel": funnel, "rollouts": rollouts, "scores": scores, "trajectories": trajectories,
         "items": items, "results": results, "summary": summary(results, MODELS, 1000, 17),
         "paired": paired_differences(results, MODELS, 1000, 17), "kinds": kinds(results, MODELS), "sft": sft,
-        "rl": [{"step": i, "loss": 0.0, "reward": r} for i, r in enumerate([0.71, 0.78, 0.8], start=1)], "spend": spend,
-        "stats": [{"route": "persona", "teacher": "strong", "n": len(trajectories), "mean_turns": 3.0, "mean_tool_calls": 2.0}],
+        "rl": [{"step": i, "loss": 0.0, "reward_mean": r} for i, r in enumerate([0.71, 0.78, 0.8], start=1)], "spend": spend,
+        "stats": [
+            {"route": route, "teacher": teacher, "rollouts": 150, "unscored": 2, "low_reward": 15, "surplus": 0, "unusable": 0,
+             "kept": len(trajectories), "reward_mean": 0.97, "turns_mean": 3.0, "tool_calls_mean": 2.0,
+             "tool_types": '{"read": 80, "write": 133}'} for route, teacher in (("persona", "strong"), ("all", "all"))
+        ],
         "diversity": [{"source": "pool", "n": 160, "mean_nearest_cosine": 0.71, "p95_nearest_cosine": 0.84}],
     }  # fmt: skip
 
@@ -136,7 +140,7 @@ def write(results: Path) -> SimpleNamespace:
     """All artefacts below `results`, at the paths the workflow gives them; returns the paths by name."""
     from clawgym.grades.schema import SCORE
     from clawgym.rollouts.schema import ROLLOUT
-    from clawgym.training.schema import METRICS
+    from clawgym.training.schema import RL_METRICS, SFT_METRICS
     from clawgym.trajectories.schema import STATS, TRAJECTORY
 
     places = {
@@ -148,8 +152,8 @@ def write(results: Path) -> SimpleNamespace:
         "scores": ("grades/strong/scores", SCORE),
         "trajectories": ("trajectories/baseline/trajectories", TRAJECTORY),
         "stats": ("trajectories/baseline/stats", STATS),
-        "sft": ("training/baseline/sft/metrics", METRICS),
-        "rl": ("training/baseline/rl/metrics", METRICS),
+        "sft": ("training/baseline/sft/metrics", SFT_METRICS),
+        "rl": ("training/baseline/rl/metrics", RL_METRICS),
         "items": ("bench/items", bench.ITEM),
         "results": ("bench/results", bench.RESULT), "summary": ("bench/summary", bench.SUMMARY), "paired": ("bench/paired", bench.PAIRED),
         "kinds": ("bench/kinds", bench.KINDS), "spend": ("ledger/spend", SPEND),
