@@ -75,6 +75,9 @@ rule grade_calibration:
         tasks="results/bench/candidates.parquet",
         verifiers="results/verifiers/verifiers.parquet",
         rollouts="results/bench/calibration/{model}/rollouts.parquet",
+        captures="results/bench/calibration/{model}/captures",
+        snapshots="results/bench/calibration/{model}/snapshots",
+        prompt=f"{CONFIG.prompts}/judge_rule.j2",
     output:
         grades="results/bench/calibration/{model}/grades.parquet",
         scores="results/bench/calibration/{model}/scores.parquet",
@@ -87,7 +90,8 @@ rule grade_calibration:
         mem_mb=lambda wc, attempt: 4000 * attempt,
         runtime=lambda wc, attempt: 60 * attempt,
     params:
-        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend", "seed"),
+        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend"),
+        code=code("grades"),
     message:
         "Grading the calibration of {wildcards.model}"
     shell:
@@ -178,6 +182,9 @@ rule grade_bench:
         tasks="results/bench/tasks.parquet",
         verifiers="results/verifiers/verifiers.parquet",
         rollouts="results/bench/rollouts/{model}/rollouts.parquet",
+        captures="results/bench/rollouts/{model}/captures",
+        snapshots="results/bench/rollouts/{model}/snapshots",
+        prompt=f"{CONFIG.prompts}/judge_rule.j2",
     output:
         grades="results/bench/grades/{model}/grades.parquet",
         scores="results/bench/grades/{model}/scores.parquet",
@@ -190,7 +197,8 @@ rule grade_bench:
         mem_mb=lambda wc, attempt: 4000 * attempt,
         runtime=lambda wc, attempt: 60 * attempt,
     params:
-        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend", "seed"),
+        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend"),
+        code=code("grades"),
     message:
         "Grading {wildcards.model} on the bench"
     shell:
