@@ -139,3 +139,41 @@ rule collect_import_rollouts:
     shell:
         "python {workflow.basedir}/scripts/collect_rollouts.py --shards {input.shards:q} --out {output.rollouts:q}"
         " --captures {output.captures:q} --snapshots {output.snapshots:q} > {log:q} 2>&1"
+
+
+rule grade_import_rollouts:
+    input:
+        tasks="results/imports/kept.parquet",
+        verifiers="results/imports/verifiers.parquet",
+        rollouts="results/imports/rollouts/{model}/rollouts.parquet",
+        captures="results/imports/rollouts/{model}/captures",
+        snapshots="results/imports/rollouts/{model}/snapshots",
+        prompt=f"{CONFIG.prompts}/judge_rule.j2",
+    output:
+        grades="results/imports/grades/{model}/grades.parquet",
+        scores="results/imports/grades/{model}/scores.parquet",
+    log:
+        "results/logs/imports/grade_import_rollouts.{model}.log",
+    benchmark:
+        "results/logs/imports/grade_import_rollouts.{model}.bench.jsonl"
+    threads: 1
+    resources:
+        mem_mb=lambda wc, attempt: 4000 * attempt,
+        runtime=lambda wc, attempt: 120 * attempt,
+    params:
+        settings=settings("grades", "models.judge", "prompts", "sandbox", "spend"),
+        code=code("grades"),
+    message:
+        "Grading the rollouts of {wildcards.model} on imported tasks"
+    shell:
+        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        " --rollouts {input.rollouts:q} --settings {params.settings:q}"
+        " --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
+
+
+rule rollout_imports:
+    input:
+        rules.import_tasks.input,
+        expand("results/imports/rollouts/{model}/{artefact}", model=TEACHERS, artefact=["rollouts.parquet", "captures", "snapshots"]),
+        expand("results/imports/grades/{model}/{table}.parquet", model=TEACHERS, table=["grades", "scores"]),
+    localrule: True

@@ -13,44 +13,24 @@ ANCHORS = (0.0, 0.25, 0.5, 0.75, 1.0)
 HALF = {"automated": 0.5, "llm_judge": 0.5}
 """Weights of a hybrid task that names none."""
 
-# Its graders read the session log of the agent they were written for; chat messages are given in that form, `read` under the name
-# and with the argument that they look for.
+# The sandbox gives graders the conversation as the events they read. The agents here call `read` with a path; a grader that only knows
+# the older name `read_file` with a list of files is given that.
 WRAPPER = '''\
-"""An imported grade function, given the transcript in the form of the session log it was written for."""
-
-import json
+"""An imported grade function, kept as data, given the transcript with the tool names that it knows."""
 
 SOURCE = {source}
+READ = {read}
 
 
 def grade(transcript, workspace_path):
+    for event in transcript:
+        for item in event.get("message", {{}}).get("content") or []:
+            if item.get("type") == "toolCall" and item.get("name") == "read" and isinstance(item.get("params"), dict):
+                item["name"] = READ
+                item["params"] = item["params"] | {{"files": [item["params"].get("path", "")]}}
     names = {{"__name__": "imported_grader"}}
     exec(compile(SOURCE, "imported_grader.py", "exec"), names)
-    return names["grade"](events(transcript), workspace_path)
-
-
-def events(messages):
-    out = []
-    for message in messages:
-        if "role" not in message:
-            out.append(message)
-            continue
-        text = message.get("content")
-        content = text if isinstance(text, list) else [{{"type": "text", "text": text}}] if text else []
-        for call in message.get("tool_calls") or []:
-            arguments = call["function"].get("arguments") or "{{}}"
-            try:
-                params = json.loads(arguments) if isinstance(arguments, str) else arguments
-            except ValueError:
-                params = {{}}
-            params = params if isinstance(params, dict) else {{}}
-            name = call["function"]["name"]
-            if name == "read":
-                name, params = "read_file", params | {{"files": [params.get("path", "")]}}
-            content.append({{"type": "toolCall", "name": name, "params": params, "arguments": params}})
-        role = "toolResult" if message["role"] == "tool" else message["role"]
-        out.append({{"type": "message", "message": {{"role": role, "content": content}}}})
-    return out
+    return names["grade"](transcript, workspace_path)
 '''
 
 
@@ -148,7 +128,9 @@ def wrap(section: str) -> str:
         raise Malformed("broken_grader", f"Automated Checks: {error}") from None
     if not any(isinstance(node, ast.FunctionDef) and node.name == "grade" for node in tree.body):
         raise Malformed("grader_without_grade", "Automated Checks: expected a function grade(transcript, workspace_path)")
-    return WRAPPER.format(source=repr(block[1]))
+    strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    older = "read_file" in strings and "read" not in strings
+    return WRAPPER.format(source=repr(block[1]), read=repr("read_file" if older else "read"))
 
 
 def parse_rubric(section: str, outputs: list[str]) -> list[dict]:
