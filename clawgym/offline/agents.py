@@ -145,7 +145,9 @@ def _note(seen: Seen, name: str, arguments: dict[str, Any], result: str) -> None
         if "." in first.rsplit("/", 1)[-1]:
             seen.files[first] = None if failed(result) else result
         else:
-            seen.listing = [] if failed(result) else re.findall(r"[\w-]+\.\w+", result)
+            # some runtimes answer the names, some an error that carries them
+            names = re.findall(r"^[\w-]+\.\w+$", result, re.M)
+            seen.listing = names if names or failed(result) else re.findall(r"[\w-]+\.\w+", result)
     elif name == "write":
         path = str(next((arguments[k] for k in ("path", "file_path", "filename", "file") if k in arguments), first))
         seen.refused.append(path) if failed(result) else seen.written.add(path)
@@ -196,7 +198,7 @@ def _read(family: Family, params: Params, hands: Tools, seen: Seen, mistake: str
 def _work(family: Family, params: Params, hands: Tools, seen: Seen, mistake: str | None, rng: random.Random) -> Reply:
     """Write the outputs, or say that it is done."""
     if mistake == "gives_up":
-        return Reply("I looked at it, but this is more than I can finish right now.")
+        return Reply("I looked at it, but I cannot finish this right now.")
     files = seen.files if family.sources or family.folder else {}
     files = {path: text for path, text in files.items() if path in family.inputs(params) or family.folder}
     try:

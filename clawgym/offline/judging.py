@@ -157,20 +157,21 @@ def judge_task(request: Request, rng: random.Random) -> dict[str, Any]:
         - (words > 400)
         - (not outputs)
     )
-    load = 1.5 * len(paths[:4]) + 1.5 * max(len(outputs) - 1, 0) + 0.5 * steps + words / 40 + (1 if rubric else 0)
+    lines = sum(len(_text(file.get("content")).splitlines()) for file in files if isinstance(file, dict))
+    load = 1.5 * len(paths[:4]) + 1.5 * max(len(outputs) - 1, 0) + 0.5 * steps + words / 40 + (1 if rubric else 0) + min(lines / 8, 2)
     coverage = 1 + 2 * (covered / len(outputs) if outputs else 0) + min(len(checks) / max(len(outputs), 1), 4) / 2
-    strict = 1 + 2.5 * exact / max(len(checks), 1)
-    complementarity = (
-        3
-        if not rubric
-        else 3 + (len(rubric) >= 2) + (len({_text(rule.get("artifact")) for rule in rubric if isinstance(rule, dict)} & set(outputs)) > 0)
-    )
+    announced = bool(re.search(r"\b(sorted|order|same|only|just|unchanged|exactly|alphabetical|columns?)\b", instruction.lower()))
+    strict = 1 + (2.5 - 0.5 * announced) * exact / max(len(checks), 1)
+    complementarity = None
+    if rubric and checks:
+        judged = {_text(rule.get("artifact")) for rule in rubric if isinstance(rule, dict)}
+        complementarity = _bounded(3 + (len(rubric) >= 2) + bool(judged & set(outputs)))
     return {
         "plausibility": _bounded(plausibility),
-        "difficulty": "easy" if load < 4 else "medium" if load < 7 else "hard",
+        "difficulty": "easy" if load < 3.2 else "medium" if load < 7 else "hard",
         "coverage": _bounded(coverage),
         "overstrictness": _bounded(strict),
-        "complementarity": _bounded(complementarity),
+        "complementarity": complementarity,
         "comment": f"{len(paths)} inputs, {named_outputs} of {len(outputs)} outputs named in {words} words, {len(checks)} checks of "
         "which {exact} are exact, "
         f"{len(rubric)} rubric rules.",

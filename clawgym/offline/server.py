@@ -115,7 +115,8 @@ def _cut(text: str, limit: int) -> str:
 def complete(body: dict[str, Any]) -> dict[str, Any]:
     """The `chat.completion` object for a checked request."""
     reply = reply_to(body)
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    asked_for = {name: value for name, value in body.items() if not name.startswith("stream")}
+    digest = hashlib.sha256(json.dumps(asked_for, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or 1_000_000
     calls = [
         {

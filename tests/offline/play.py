@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,10 +37,12 @@ def say(model: str, messages: list[dict], **more) -> dict:
 
 
 def ask(model: str, block: dict, **more) -> dict:
-    prompt = f"Please answer the request below as JSON.\n\n```json\n{json.dumps(block, ensure_ascii=False)}\n```\n"
-    return json.loads(
-        say(model, [{"role": "system", "content": "Answer in JSON."}, {"role": "user", "content": prompt}], **more)["content"]
-    )
+    messages = [{"role": "system", "content": "Answer in JSON."}, {"role": "user", "content": prompt(block)}]
+    return json.loads(say(model, messages, **more)["content"])
+
+
+def prompt(block: dict) -> str:
+    return f"Please answer the request below as JSON.\n\n```json\n{json.dumps(block, ensure_ascii=False)}\n```\n"
 
 
 def author(kind: str, draw: int) -> dict:
@@ -137,7 +138,3 @@ def grade(jobs: list[tuple[dict, Path]]) -> list[dict[str, float]]:
 
 def mean(scores: dict[str, float]) -> float:
     return sum(scores.values()) / len(scores)
-
-
-def numbers(text: str) -> list[str]:
-    return re.findall(r"\d+", text)

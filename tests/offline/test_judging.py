@@ -1,0 +1,87 @@
+"""What seeds, quality and grades rely on: judgement follows the content of the request and has the agreed form."""
+
+from pathlib import Path
+
+import play
+import pytest
+
+from clawgym.seeds import taxonomy
+from clawgym.seeds.annotation import annotation_model, check
+
+MODEL = annotation_model(taxonomy.load_taxonomy(Path("config/taxonomy")))
+PLAIN = "Read the notes, sort them by date and write a short summary of what the team decided and who does what. " * 3
+
+
+def annotate(name: str, description: str, body: str) -> object:
+    request = {"request": "annotate_skill", "name": name, "description": description, "body": body, "frontmatter": {}}
+    annotation = MODEL.model_validate(play.ask("annotator", request))
+    check(annotation)
+    return annotation
+
+
+def test_a_skill_that_needs_nothing_can_become_tasks():
+    skill = annotate("meeting-notes", "Plan and summarise meeting notes", PLAIN)
+    assert skill.synthesizable and skill.category == "workflows" and not skill.reasons
+
+
+@pytest.mark.parametrize(
+    "body, reason",
+    [
+        (PLAIN + "Set OPENWEATHER_API_KEY first.", "needs_key"),
+        (PLAIN + "curl https://api.example.com/v1/prices and then curl https://api.example.com/v1/names", "needs_network"),
+        (PLAIN + "Take a screenshot and click on the button.", "needs_gui"),
+        ("读取文件并按日期排序，然后写一个简短的总结。" * 20, "not_english"),
+        ("", "no_content"),
+    ],
+)
+def test_what_stands_in_the_way_is_named(body, reason):
+    skill = annotate("some-skill", "", body)
+    assert not skill.synthesizable and reason in skill.reasons
+
+
+RULE = {"rule_id": "tone", "text": "The message has a polite tone: it greets the team, thanks or asks, and closes.", "anchors": ["a"] * 5}
+
+
+def judge(content: str | None, rule: dict = RULE) -> dict:
+    return play.ask(
+        "judge", {"request": "judge_rule", "instruction": "Write to the team.", "rule": rule, "artifact": "m.md", "content": content}
+    )
+
+
+def test_a_rule_is_scored_on_what_is_there():
+    good = judge("Hello team,\n\nthank you for coming. Please send the figures.\n\nKind regards\n")
+    blunt = judge("Send the figures today or else there will be trouble for every one of you.")
+    assert good["score"] > blunt["score"]
+    assert (
+        good["score"] in (0.25, 0.5, 0.75, 1)
+        and good["evidence"] in "Hello team,\nthank you for coming. Please send the figures.\nKind regards"
+    )
+    assert judge(None)["score"] == judge("  ")["score"] == 0
+
+
+def test_coverage_follows_the_checks():
+    request = {
+        "request": "judge_task",
+        "instruction": "Write a.txt and b.txt from in.csv, please.",
+        "files": [],
+        "expected_outputs": ["a.txt", "b.txt"],
+    }
+    one = [{"check_id": "a", "description": "a is right", "artifact": "a.txt"}]
+    both = one * 2 + [{"check_id": "b", "description": "b is right", "artifact": "b.txt"}] * 2
+    marks = [play.ask("judge", request | {"checks": checks, "rubric": []})["coverage"] for checks in ([], one, both)]
+    assert marks == sorted(marks) and marks[0] < marks[1] < marks[2]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Hello?",
+        play.prompt({"request": "write_poem"}),
+        play.prompt({"request": "write_solution", "instruction": "Design a landing page."}),
+        play.prompt({"request": "write_file", "instruction": 'Save "x" in y.txt.', "files": [], "path": "y.txt"}),
+        "```json\n{not json}\n```",
+    ],
+)
+def test_what_it_cannot_answer_it_says_in_plain_text(prompt):
+    answer = play.say("author", [{"role": "user", "content": prompt}], response_format={"type": "json_object"})["content"]
+    assert "cannot" in answer and not answer.startswith("{")
