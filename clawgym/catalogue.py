@@ -65,6 +65,8 @@ TABLES = [
     Table("imports/decisions.parquet", "imports.IMPORTED", "why one record can be rolled out or not"),
     Table("imports/kept.parquet", "tasks.TASK", "one imported task that passed the sanity gate"),
     Table("imports/rollouts/{model}/rollouts.parquet", "rollouts.ROLLOUT", "one rollout on an imported task"),
+    Table("imports/grades/{model}/grades.parquet", "grades.GRADE", "one check or rubric rule of one rollout on an imported task"),
+    Table("imports/grades/{model}/scores.parquet", "grades.SCORE", "the scores of one of these rollouts"),
     Table("rollouts/{model}/rollouts.parquet", "rollouts.ROLLOUT", "one rollout of a teacher on a training task"),
     Table("grades/{model}/grades.parquet", "grades.GRADE", "one check or rubric rule of one rollout"),
     Table("grades/{model}/scores.parquet", "grades.SCORE", "the scores of one rollout"),

@@ -1,9 +1,4 @@
-def imported_files(wildcards):
-    """Hash of names, sizes and times below the imported folders: a rule reruns when the set changed, and the script says what is wrong."""
-    folders = [folder for folder in (CONFIG.imports.clawgym, CONFIG.imports.pinchbench) if folder]
-    found = sorted(path for folder in folders for path in Path(folder).rglob("*") if path.is_file())
-    listing = [f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in found]
-    return hashlib.sha256("\n".join(listing).encode()).hexdigest()[:12]
+from clawgym.imports.listing import listing
 
 
 rule read_imports:
@@ -21,7 +16,7 @@ rule read_imports:
         runtime=20,
     params:
         settings=settings("imports", "resources"),
-        files=imported_files,
+        files=lambda wc: listing([CONFIG.imports.clawgym, CONFIG.imports.pinchbench]),
         code=code("imports"),
     message:
         "Reading tasks of other projects"
@@ -72,7 +67,7 @@ rule decide_imports:
         runtime=10,
     params:
         settings=settings("quality.gates"),
-        code=code("imports"),
+        code=code("imports") + code("quality"),
     message:
         "Deciding which imported tasks can be rolled out"
     shell:
@@ -90,10 +85,6 @@ rule import_tasks:
         "results/imports/decisions.parquet",
         "results/imports/kept.parquet",
     localrule: True
-
-
-def import_shards(wildcards):
-    return expand("results/imports/rollouts/{model}/shards/{shard}/rollouts.parquet", model=wildcards.model, shard=SHARDS)
 
 
 rule run_import_rollouts:
@@ -121,7 +112,7 @@ rule run_import_rollouts:
 
 rule collect_import_rollouts:
     input:
-        shards=import_shards,
+        shards=lambda wc: expand("results/imports/rollouts/{model}/shards/{shard}/rollouts.parquet", model=wc.model, shard=SHARDS),
     output:
         rollouts="results/imports/rollouts/{model}/rollouts.parquet",
         captures=directory("results/imports/rollouts/{model}/captures"),
