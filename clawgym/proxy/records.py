@@ -59,7 +59,9 @@ class Assembly:
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
 
     def _call(self, part: dict) -> None:
-        index = part.get("index", len(self.calls))
+        index = part.get("index")
+        if not isinstance(index, int):  # some servers leave it out: an id begins the next call, what has none continues the last
+            index = len(self.calls) if part.get("id") or not self.calls else len(self.calls) - 1
         call = self.calls.setdefault(index, {"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
         call["id"] = part.get("id") or call["id"]
         function = part.get("function") or {}

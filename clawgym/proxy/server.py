@@ -149,8 +149,15 @@ class Proxy:
         """Serve one rollout on the Unix socket `socket` while the context is open, recording to `capture`."""
         session = Session(socket, secrets.token_hex(16), budget, seed, Capture(capture, provenance))
         app = web.Application(client_max_size=MAX_BODY)
-        app.router.add_post("/v1/chat/completions", lambda request: self._chat(session, request))
-        app.router.add_get("/v1/models", lambda request: self._models(session, request))
+
+        async def chat(request: web.Request) -> web.StreamResponse:
+            return await self._chat(session, request)
+
+        async def models(request: web.Request) -> web.StreamResponse:
+            return await self._models(session, request)
+
+        app.router.add_post("/v1/chat/completions", chat)
+        app.router.add_get("/v1/models", models)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1)
         await runner.setup()
         try:

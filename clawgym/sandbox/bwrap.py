@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -156,7 +157,7 @@ class Bwrap(Sandbox):
                 while failure is None:
                     await asyncio.sleep(WATCH_S)
                     failure = watch.violation()
-                _kill(process)
+                watch.kill(process)
 
             guarding = asyncio.create_task(guard())
             streams = asyncio.gather(_feed(process.stdin, stdin), _drain(process.stdout, out), _drain(process.stderr, err))
@@ -168,7 +169,7 @@ class Bwrap(Sandbox):
             finally:
                 guarding.cancel()
                 if failure or not streams.done():
-                    _kill(process)
+                    watch.kill(process)
                 await streams
                 await process.wait()
             if failure is None and writable:
@@ -212,7 +213,7 @@ class _Running(Process):
         while not self.ended.wait(WATCH_S) and self.process.poll() is None:
             if kind := self.watch.violation():
                 self.failure_kind = kind
-                self.process.kill()
+                self.watch.kill(self.process)
                 return
 
     def kill(self) -> None:
@@ -220,7 +221,7 @@ class _Running(Process):
             return
         self.ended.set()
         self.guard.join()
-        self.process.kill()
+        self.watch.kill(self.process)
         self.process.wait()
         for pipe in (self.stdin, self.stdout):
             try:
@@ -254,6 +255,14 @@ class _Watch:
     def exit_code(self) -> int | None:
         """The exit code bubblewrap reports of the process inside; null if it never came to run."""
         return self._events().get("exit-code")
+
+    def kill(self, process: subprocess.Popen | asyncio.subprocess.Process) -> None:
+        """End the sandbox by its first process: bubblewrap then ends after the last of them is gone, so that none can still write."""
+        with suppress(ProcessLookupError):  # it ended a moment ago
+            if process.returncode is None and (child := self._events().get("child-pid")) and "exit-code" not in self._events():
+                os.kill(child, signal.SIGKILL)
+            else:
+                process.kill()
 
     def violation(self) -> str | None:
         """The limit that is exceeded now, if any."""
@@ -293,11 +302,6 @@ class _Watch:
             return None
         size, entries = usage(self.workspace)
         return "disk" if size > self.limits.disk_mb * 2**20 or entries > MAX_ENTRIES else None
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    with suppress(ProcessLookupError):  # it ended a moment ago
-        process.kill()
 
 
 async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
