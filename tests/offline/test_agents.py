@@ -2,8 +2,9 @@
 
 import json
 
-import play
 import pytest
+
+from tests.offline import play
 
 WRITE_NOTE = {"instruction": 'Save "bolts: 42 left" in notes/bolts.txt.', "files": [], "expected_outputs": ["notes/bolts.txt"]}
 

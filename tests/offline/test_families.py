@@ -7,7 +7,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import play
 import pytest
 
 from clawgym.offline.families import BY_OPERATION, FAMILIES, recognise
@@ -16,6 +15,7 @@ from clawgym.resources.parsers import PARSERS
 from clawgym.seeds import taxonomy
 from clawgym.tasks.draft import TaskDraft
 from clawgym.verifiers.draft import Solution, VerifierDraft
+from tests.offline import play
 
 KINDS = sorted(FAMILIES)
 DRAWS = 3

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-import play
 import pytest
 
 from clawgym.seeds import taxonomy
 from clawgym.seeds.annotation import annotation_model, check
+from tests.offline import play
 
 MODEL = annotation_model(taxonomy.load_taxonomy(Path("config/taxonomy")))
 PLAIN = "Read the notes, sort them by date and write a short summary of what the team decided and who does what. " * 3

@@ -4,11 +4,11 @@ import asyncio
 import json
 
 import openai
-import play
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from clawgym.offline.server import OWNER, create_app
+from tests.offline import play
 
 TASK = [{"role": "user", "content": "Read a.txt and write the value of chair to b.txt."}]
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, snakemake
+
+from tests.workflow.runs import ROOT, snakemake
 
 SETTINGS = """
 seeds: {personas: {count: 4, embedder: false}, sampling: {persona_seeds: 4, skill_seeds: 0}}

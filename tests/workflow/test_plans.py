@@ -7,7 +7,8 @@ import sys
 import tarfile
 
 import pytest
-from conftest import ROOT
+
+from tests.workflow.runs import ROOT
 
 
 @pytest.fixture(scope="module")
