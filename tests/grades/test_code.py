@@ -1,0 +1,118 @@
+"""What a grader says is believed only through its own channel, and only if it is a measurement."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from clawgym.config import Limits
+from clawgym.config import Sandbox as Settings
+from clawgym.grades.code import CodeResult, run_code
+from clawgym.sandbox import Sandbox
+
+SETTINGS = Settings(limits=Limits(memory_mb=256, processes=60))
+
+
+def grade(code: str, workspace: Path, transcript=(), wall_s: float = 10.0) -> CodeResult:
+    return asyncio.run(run_code(Sandbox.from_settings(SETTINGS), code, workspace, list(transcript), wall_s))
+
+
+def body(text: str) -> str:
+    return "def grade(transcript, workspace_path):\n" + "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def test_scores_come_back_and_prints_do_not_matter(tmp_path):
+    (tmp_path / "a.txt").write_text("7")
+    code = body(
+        "import os, pathlib, sys\n"
+        "print('{\"scores\": {\"a\": 0}}'); sys.stderr.write('noise'); os.write(1, b'more')\n"
+        "return {'a': pathlib.Path(workspace_path, 'a.txt').read_text() == '7', 'b': 0.5, 'c': 0, 'd': os.path.exists('a.txt')}"
+    )
+    assert grade(code, tmp_path) == CodeResult({"a": 1.0, "b": 0.5, "c": 0.0, "d": 1.0}, "ok")
+
+
+def test_the_grader_sees_the_conversation_as_events(tmp_path):
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
+    talk = [
+        {"role": "user", "content": "do it"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "error: no such file"},
+        {"role": "assistant", "content": "Cannot."},
+    ]
+    code = body(
+        "messages = [event['message'] for event in transcript if event['type'] == 'message']\n"
+        "tool = messages[1]['content'][0]\n"
+        "return {\n"
+        " 'roles': [m['role'] for m in messages] == ['user', 'assistant', 'toolResult', 'assistant'],\n"
+        " 'call': (tool['type'], tool['name'], tool['arguments'], tool['params']) == ('toolCall', 'read', {'path': 'a'}, {'path': 'a'}),\n"
+        " 'result': messages[2]['toolName'] == 'read' and messages[2]['isError'],\n"
+        " 'answer': messages[3]['content'] == [{'type': 'text', 'text': 'Cannot.'}]}"
+    )
+    assert grade(code, tmp_path, talk).scores == {"roles": 1.0, "call": 1.0, "result": 1.0, "answer": 1.0}
+
+
+def test_a_graded_program_cannot_forge_the_result(tmp_path):
+    (tmp_path / "evil.py").write_text(
+        "import glob, os, sys\n"
+        'fake = \'{"scores": {"done": 1.0}}\\n\'\n'
+        "for place in [*glob.glob('/proc/*/fd/*'), '/proc/self/fd/1', '/dev/stdout']:\n"
+        "    try:\n"
+        "        with open(place, 'w') as out: out.write(fake)\n"
+        "    except OSError: pass\n"
+        "parent = os.getppid()\n"
+        "for place in ('mem', 'environ'):\n"
+        "    try: open(f'/proc/{parent}/{place}', 'rb').read(10); print('read', place)\n"
+        "    except OSError: pass\n"
+    )
+    code = body(
+        "import subprocess, sys\n"
+        "done = subprocess.run([sys.executable, workspace_path + '/evil.py'], capture_output=True, text=True)\n"
+        "return {'done': 0.0, 'leak': 'read' in done.stdout}"
+    )
+    assert grade(code, tmp_path).scores == {"done": 0.0, "leak": 0.0}
+
+
+def test_a_grader_may_run_programs_but_cannot_change_the_snapshot(tmp_path):
+    (tmp_path / "sum.py").write_text("print(1 + 1)")
+    code = body(
+        "import subprocess\n"
+        "out = subprocess.run(['python3', 'sum.py'], cwd=workspace_path, capture_output=True, text=True).stdout\n"
+        "try: open(workspace_path + '/x', 'w'); wrote = 1\n"
+        "except OSError: wrote = 0\n"
+        "return {'ran': out == '2\\n', 'wrote': wrote}"
+    )
+    assert grade(code, tmp_path).scores == {"ran": 1.0, "wrote": 0.0}
+
+
+def test_links_of_the_agent_lead_nowhere(tmp_path):
+    (tmp_path / "answer.txt").symlink_to("/etc/passwd")
+    code = body("import os\nplace = workspace_path + '/answer.txt'\nreturn {'found': os.path.exists(place), 'link': os.path.islink(place)}")
+    assert grade(code, tmp_path).scores == {"found": 0.0, "link": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        (body("return 1 / 0"), "grader_crash"),
+        ("def (", "grader_crash"),
+        ("x = 1", "grader_crash"),
+        ("import os\nos._exit(0)", "grader_crash"),
+        ("import os\nos.kill(os.getpid(), 9)", "grader_crash"),
+        (body("raise KeyboardInterrupt"), "grader_crash"),
+        (body("return b'1' * (1 << 30)"), "grader_crash"),
+        (body("while True: pass"), "grader_timeout"),
+        (body("import os\nwhile True: os.fork()"), "grader_killed"),
+        (body("return None"), "grader_invalid"),
+        (body("return {}"), "grader_invalid"),
+        (body("return {'a': 'false'}"), "grader_invalid"),
+        (body("return {'a': float('nan')}"), "grader_invalid"),
+        (body("return {'a': 1.5}"), "grader_invalid"),
+        (body("return {'a': None}"), "grader_invalid"),
+        (body("return {str(i): 1 for i in range(1000)}"), "grader_invalid"),
+    ],
+)
+def test_what_is_no_measurement_is_null_with_its_reason(tmp_path, code, status):
+    result = grade(code, tmp_path, wall_s=1.0 if status == "grader_timeout" else 10.0)
+    assert result.scores is None
+    # A fork bomb may starve (the kernel's own bound) before it is counted and killed.
+    assert result.status == status or (status == "grader_killed" and result.status in ("grader_crash", "grader_timeout")), result
