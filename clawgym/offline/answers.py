@@ -21,9 +21,9 @@ class CannotAnswer(Exception):
 
 
 LEADS = (
-    "You help a {occupation} with {topic}.",
-    "I am a {occupation} and the {topic} have to be in order by {day}.",
-    "A {occupation} looks after {topic} here.",
+    "You help the {occupation} with {topic}.",
+    "I am the {occupation} and the {topic} have to be in order by {day}.",
+    "The {occupation} looks after {topic} here.",
     "It is {day} and the {topic} are still open on my desk.",
     "{person} asked for this before the next talk about {topic}.",
     "We keep our {topic} in plain files.",
@@ -36,16 +36,23 @@ SKILL_LEADS = (
     "Think of how {skill} is used, here for {topic}.",
 )
 TERSE_LEADS = (
-    "", "", "For {person}: ", "About the {thing}. ", "{day} job. ", "For the {topic}: ", "Quick one for a {occupation}. ", "{occupation} "
-    "here. ",
-    "Regarding {topic}: ", "From {person}. ",
-)  # fmt: skip
+    "",
+    "",
+    "For {person}: ",
+    "About the {thing}. ",
+    "{day} job. ",
+    "For the {topic}: ",
+    "Quick one for the {occupation}. ",
+    "{occupation} here. ",
+    "Regarding {topic}: ",
+    "From {person}. ",
+)
 
 
 def _lead(rng: random.Random, family: Family, scene: Scene, request: Request) -> str:
     skills = [skill.get("name") or "" for skill in request.get("skills") or [] if isinstance(skill, dict)]
     words = {
-        "occupation": " ".join(occupation_of(request.get("persona") or "").split()[: 3 if family.terse else 6]),
+        "occupation": occupation_of(request.get("persona") or ""),
         "topic": scene.topic,
         "thing": rng.choice(scene.things),
         "person": rng.choice(PEOPLE),
@@ -72,11 +79,11 @@ def write_task(request: Request, rng: random.Random) -> dict[str, Any]:
     params = {name: value for name, value in drawn.items() if not name.startswith("_")}
     lead = _lead(rng, family, scene, request)
     core = fill(rng.choice(family.phrasings), params)
-    instruction = lead + core
-    if len(set(paths := family.targets_of(params) + family.inputs(params))) < len(set(family.targets + family.sources)):
-        raise CannotAnswer(f"I drew the same path twice ({paths}) and cannot write this task.")
+    paths = {params[name] for name in family.targets + family.sources}
+    if len(paths) < len(set(family.targets + family.sources)):
+        raise CannotAnswer("I drew the same path twice and cannot write this task.")
     return {
-        "instruction": instruction,
+        "instruction": lead + core,
         "kind": family.kind,
         "difficulty": family.difficulty,
         "operations": list(dict.fromkeys([*family.operations[:1], *operations[:1], *family.also]))[:6],

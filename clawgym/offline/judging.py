@@ -73,8 +73,8 @@ def annotate_skill(request: Request, rng: random.Random) -> dict[str, Any]:
         r"api[ _-]?key|access[ _-]?token|bearer|oauth|[a-z0-9_]+_(?:api_)?(?:key|token|secret)\b|\bcredentials?\b|\bsign up\b", text
     )
     net_hits = re.findall(
-        r"\bcurl\b|\bwget\b|https?://(?!localhost|127\.)[\w.-]+|\bfetch(?:es|ing)?\b"
-        r"|\brest api\b|\bendpoint|\bdownload|\bweb search\b|\bbrowser\b|\bapi\b",
+        r"\bcurl\b|\bwget\b|https?://[\w.-]*api[\w.-]*|\bfetch(?:es|ing)? (?:from|the (?:page|url))|\brest api\b"
+        r"|\bapi (?:call|request|endpoint)|\bendpoints?\b|\bdownload|\bweb search|\bsearch the web\b|\bbrowser\b|\bonline\b",
         text,
     )
     gui_hits = re.findall(

@@ -349,12 +349,26 @@ def scene_of(subcategory: str, rng: random.Random) -> Scene:
     return SCENES.get(subcategory) or SCENES[rng.choice(sorted(SCENES))]
 
 
+_STOP = set("who whose with in at for from of on and to into under by near found close".split())
+
+
 def occupation_of(persona: str) -> str:
-    """What the persona does, as far as a simple reading of the text tells: at most six words, or `colleague`."""
-    word = r"[A-Za-z][\w'/&-]*"
-    end = r"(?=\s+(?:who|with|in|at|for|from|of|working|based|and|whose|on)\b|[,.;:(]|$)"
-    match = re.search(rf"\b(?:[Aa]n?|[Tt]he)\s+({word}(?: {word}){{0,5}}?){end}", persona or "")
-    return match[1] if match else "colleague"
+    """What the persona does, as far as a simple reading of the text tells: at most four words, or `colleague`."""
+    verb_follows = (persona or "").startswith("At ")  # At a depot, a senior clerk counts …
+    text = re.sub(r"^At [^,]+, ", "", persona or "")
+    match = re.search(r"\bas an? (.+)", text) if re.match(r"\w+ing\b|[A-Z]\w+s\b", text) else None
+    match = match or re.search(r"\b(?:an?|the) (.+)", text, re.I)
+    words: list[str] = []
+    for word in (match[1] if match else "").split():
+        plain = re.sub(r"[^\w'/&-]+$", "", word)
+        if plain.lower() in _STOP or (words and plain.endswith("ing")) or len(words) == 4:
+            break
+        if verb_follows and len(words) >= 2 and re.search(r"[^s']s$", plain):
+            break
+        words.append(plain)
+        if plain != word:
+            break
+    return " ".join(words) or "colleague"
 
 
 def slug(text: str, joint: str = "-") -> str:
