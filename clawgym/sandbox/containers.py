@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ class Containers(Sandbox):
         from docker.errors import DockerException, ImageNotFound
 
         self.limits, self.image = settings.limits, settings.image
+        self.threads = ThreadPoolExecutor(max_workers=1024, thread_name_prefix="container")
         try:
             self.client = docker.from_env()
             self.client.ping()
@@ -131,7 +133,8 @@ class Containers(Sandbox):
                 return Completed(-1, b"", str(error).encode(), False, time.monotonic() - started, "sandbox")
             return container.finish(stdin, started, stop)
 
-        task = asyncio.ensure_future(asyncio.to_thread(blocking))
+        # Threads of our own: sandboxes waiting for a model would use up those that the rest of the job (the stand-in) needs to answer.
+        task = asyncio.get_running_loop().run_in_executor(self.threads, blocking)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
