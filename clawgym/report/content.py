@@ -96,6 +96,16 @@ def ends(rollouts: list[dict], results: list[dict]) -> tuple[list[str], list[dic
     return statuses, [{"model": model, "counts": [table[model][status] for status in statuses]} for model in table]
 
 
+def statistics(stats: list[dict]) -> list[dict]:
+    """The trajectory statistics without the counts the funnel shows, tools as `read 12, write 30`."""
+    shown = ("route", "teacher", "rollouts", "kept", "reward_mean", "turns_mean", "turns_max", "tool_calls_mean", "tokens_out_mean")
+    return [
+        {name: row[name] for name in shown}
+        | {"trajectories using a tool": ", ".join(f"{tool} {n}" for tool, n in json.loads(row["tool_types"]).items())}
+        for row in stats
+    ]
+
+
 def kind_table(kinds: list[dict], suite: str) -> tuple[list[str], list[dict]]:
     """Models, and per kind of work of a suite its number of tasks and the mean of each model (None: not measured)."""
     mine = [row for row in kinds if row["suite"] == suite]

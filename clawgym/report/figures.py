@@ -53,7 +53,7 @@ def funnel(steps: list[Step]) -> Figure:
     """What entered each step (grey) and what went on (colour)."""
     if not steps:
         return _nothing("The funnel is empty.")
-    figure, axes = plt.subplots(figsize=(6.4, 0.9 + 0.3 * len(steps)))
+    figure, axes = plt.subplots(figsize=(6.4, 0.9 + 0.26 * len(steps)))
     place = np.arange(len(steps))
     axes.barh(place, [step.entered for step in steps], color=LOST, height=0.72, label="entered")
     axes.barh(place, [step.kept for step in steps], color=ACCENT, height=0.72, label="went on")

@@ -111,8 +111,8 @@ def _cards(run: Run, funnel: list[content.Step]) -> list[dict]:
         for row in run.summary:
             if row["suite"] == "heldout" and row["model"] == model and row["n"]:
                 cards.append({"value": score(row["mean"]), "label": f"{model} on heldout, mean task score", "main": True, "first": False})
-    entered = funnel[0].entered if funnel else 0
-    cards.append({"value": f"{len(run.tasks):,}", "label": f"tasks kept, of {entered:,} that set out", "main": False, "first": False})
+    entered = max((step.entered for step in funnel if step.name == "seeds"), default=0)
+    cards.append({"value": f"{len(run.tasks):,}", "label": f"tasks kept, of {entered:,} seeds", "main": False, "first": False})
     cards.append({"value": f"{len(run.trajectories):,}", "label": "trajectories kept for training", "main": False, "first": False})
     cards.append({"value": f"{sum(row['usd'] for row in run.spend):.2f} $", "label": "spent on model calls", "main": False, "first": False})
     return cards
@@ -202,7 +202,7 @@ def values(run: Run) -> dict[str, Any]:
         "diversity": run.diversity,
         "statuses": statuses,
         "ends": ends,
-        "stats": run.stats,
+        "stats": content.statistics(run.stats),
         "failures": content.failures(run.decisions, run.rollouts, run.scores, run.results),
         "training_text": _training_text(run.sft, run.rl),
         "trajectories": [row | {"turns": content.turns(content.messages(row))} for row in shown],
