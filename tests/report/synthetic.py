@@ -110,7 +110,8 @@ def rows() -> dict[str, list[dict]]:
         "rl": [{"step": i, "loss": 0.0, "reward_mean": r} for i, r in enumerate([0.71, 0.78, 0.8], start=1)], "spend": spend,
         "stats": [
             {"route": route, "teacher": teacher, "rollouts": 150, "unscored": 2, "low_reward": 15, "surplus": 0, "unusable": 0,
-             "kept": len(trajectories), "reward_mean": 0.97, "turns_mean": 3.0, "turns_max": 4, "tokens_out_mean": 61.5, "tool_calls_mean": 2.0,
+             "kept": len(trajectories), "reward_mean": 0.97, "turns_mean": 3.0, "turns_max": 4,
+             "tokens_out_mean": 61.5, "tool_calls_mean": 2.0,
              "tool_types": '{"read": 80, "write": 133}'} for route, teacher in (("persona", "strong"), ("all", "all"))
         ],
         "diversity": [{"source": "pool", "n": 160, "mean_nearest_cosine": 0.71, "p95_nearest_cosine": 0.84}],
