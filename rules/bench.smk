@@ -6,22 +6,6 @@ ABLATED_MODELS = bench_models.ablated(CONFIG)
 CALIBRATION = [CONFIG.bench.calibration.strong, CONFIG.bench.calibration.weak]
 
 
-def source(*names):
-    """Hash of single modules of the bench: an edit to how tables are made must not run the models again."""
-    return hashlib.sha256(b"".join((ROOT / "clawgym/bench" / name).read_bytes() for name in names)).hexdigest()[:12]
-
-
-def model_files(wc):
-    """What must exist before a model can be asked: a student's checkpoint, and the worked examples of base_fewshot."""
-    folder = bench_models.checkpoint(wc.model)
-    files = {"checkpoint": folder} if folder else {}
-    return files | ({"prefix": "results/bench/fewshot.jsonl"} if wc.model == "base_fewshot" else {})
-
-
-def bench_tables(name, models):
-    return [f"results/bench/{'rollouts' if name == 'rollouts' else 'grades'}/{model}/{name}.parquet" for model in models]
-
-
 rule list_candidates:
     input:
         tasks="results/quality/tasks.parquet",
@@ -37,7 +21,7 @@ rule list_candidates:
         runtime=15,
     params:
         settings=settings("bench.calibration", "bench.heldout_items", "bench.unseen_items", "seed"),
-        code=source("items.py"),
+        code=bench_models.source("items.py"),
     message:
         "Listing bench candidates"
     shell:
@@ -117,7 +101,7 @@ rule select_items:
         runtime=15,
     params:
         settings=settings("bench.calibration", "bench.heldout_items", "bench.unseen_items", "seed"),
-        code=source("items.py"),
+        code=bench_models.source("items.py"),
     message:
         "Choosing the bench items"
     shell:
@@ -141,7 +125,7 @@ rule build_fewshot:
         runtime=15,
     params:
         settings=settings("bench.fewshot"),
-        code=source("items.py"),
+        code=bench_models.source("items.py"),
     message:
         "Choosing worked examples for the base model"
     shell:
@@ -151,7 +135,7 @@ rule build_fewshot:
 
 rule run_bench:
     input:
-        unpack(model_files),
+        unpack(lambda wc: bench_models.files(wc.model)),
         tasks="results/bench/tasks.parquet",
     output:
         rollouts="results/bench/rollouts/{model}/rollouts.parquet",
@@ -209,8 +193,8 @@ rule grade_bench:
 rule collect_results:
     input:
         bench_items="results/bench/items.parquet",
-        rollouts=bench_tables("rollouts", BENCH_MODELS),
-        scores=bench_tables("scores", BENCH_MODELS),
+        rollouts=bench_models.tables("rollouts", BENCH_MODELS),
+        scores=bench_models.tables("scores", BENCH_MODELS),
     output:
         results="results/bench/results.parquet",
     log:
@@ -224,7 +208,7 @@ rule collect_results:
     params:
         settings=settings("bench.attempts"),
         models=BENCH_MODELS,
-        code=source("stats.py", "tables.py"),
+        code=bench_models.source("stats.py", "tables.py"),
     message:
         "Collecting the results of {params.models}"
     shell:
@@ -251,7 +235,7 @@ rule summarise_bench:
     params:
         settings=settings("bench.resamples", "seed"),
         models=BENCH_MODELS,
-        code=source("stats.py", "tables.py"),
+        code=bench_models.source("stats.py", "tables.py"),
     message:
         "Summarising the bench"
     shell:
@@ -263,8 +247,8 @@ rule summarise_bench:
 use rule collect_results as collect_ablations with:
     input:
         bench_items="results/bench/items.parquet",
-        rollouts=bench_tables("rollouts", ABLATED_MODELS),
-        scores=bench_tables("scores", ABLATED_MODELS),
+        rollouts=bench_models.tables("rollouts", ABLATED_MODELS),
+        scores=bench_models.tables("scores", ABLATED_MODELS),
     output:
         results="results/bench/ablations/results.parquet",
     log:
@@ -274,7 +258,7 @@ use rule collect_results as collect_ablations with:
     params:
         settings=settings("bench.attempts"),
         models=ABLATED_MODELS,
-        code=source("stats.py", "tables.py"),
+        code=bench_models.source("stats.py", "tables.py"),
 
 
 use rule summarise_bench as summarise_ablations with:
@@ -291,7 +275,7 @@ use rule summarise_bench as summarise_ablations with:
     params:
         settings=settings("bench.resamples", "seed"),
         models=ABLATED_MODELS,
-        code=source("stats.py", "tables.py"),
+        code=bench_models.source("stats.py", "tables.py"),
 
 
 rule bench:
@@ -303,9 +287,9 @@ rule bench:
         "results/bench/items.parquet",
         "results/bench/tasks.parquet",
         "results/bench/fewshot.jsonl" if "base_fewshot" in BENCH_MODELS else [],
-        bench_tables("rollouts", BENCH_MODELS),
-        bench_tables("grades", BENCH_MODELS),
-        bench_tables("scores", BENCH_MODELS),
+        bench_models.tables("rollouts", BENCH_MODELS),
+        bench_models.tables("grades", BENCH_MODELS),
+        bench_models.tables("scores", BENCH_MODELS),
         "results/bench/results.parquet",
         "results/bench/summary.parquet",
         "results/bench/paired.parquet",

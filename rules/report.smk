@@ -10,15 +10,6 @@ FIGURES = {
 }
 
 
-def figure(name):
-    return report(
-        f"results/report/figures/{name}.svg",
-        caption=f"../clawgym/report/captions/{name}.rst",
-        category=FIGURES[name],
-        labels={"figure": name},
-    )
-
-
 rule collect_spend:
     input:
         # The ledger grows with every stage; the bench is the last to add to it.
@@ -61,7 +52,15 @@ rule build_report:
         spend="results/ledger/spend.parquet",
         templates=expand("{root}/clawgym/report/templates/{name}.j2", root=ROOT, name=["index.html", "REPORT.md"]),
     output:
-        [figure(name) for name in FIGURES],
+        [
+            report(
+                f"results/report/figures/{name}.svg",
+                caption=f"../clawgym/report/captions/{name}.rst",
+                category=category,
+                labels={"figure": name},
+            )
+            for name, category in FIGURES.items()
+        ],
         html=report("results/report/index.html", caption="../clawgym/report/captions/page.rst", category="Page", labels={"figure": "page"}),
         markdown="results/report/REPORT.md",
     log:

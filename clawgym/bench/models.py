@@ -1,10 +1,13 @@
 """Which models the bench scores, and the endpoint each one is. Imported by rules/bench.smk: nothing heavy here."""
 
+import hashlib
 import json
+from pathlib import Path
 
 from clawgym.config import Config, Model, select
 
 BASELINE = "baseline"
+FEWSHOT = "results/bench/fewshot.jsonl"
 
 
 def names(config: Config) -> list[str]:
@@ -24,6 +27,22 @@ def checkpoint(model: str) -> str | None:
     if model in ("base", "base_fewshot"):
         return "results/training/base/checkpoint"
     return f"results/training/{variant or BASELINE}/{stage}/checkpoint" if stage in ("sft", "rl") else None
+
+
+def files(model: str) -> dict[str, str]:
+    """What must exist before a model can be asked: a student's checkpoint, and the worked examples of base_fewshot."""
+    folder = checkpoint(model)
+    return ({"checkpoint": folder} if folder else {}) | ({"prefix": FEWSHOT} if model == "base_fewshot" else {})
+
+
+def tables(name: str, models: list[str]) -> list[str]:
+    """The tables `rollouts`, `grades` or `scores` of the models, in their order."""
+    return [f"results/bench/{'rollouts' if name == 'rollouts' else 'grades'}/{model}/{name}.parquet" for model in models]
+
+
+def source(*names: str) -> str:
+    """Hash of single modules of the bench, for `params`: an edit to how tables are made must not run the models again."""
+    return hashlib.sha256(b"".join((Path(__file__).parent / name).read_bytes() for name in names)).hexdigest()[:12]
 
 
 def endpoint(config: Config, model: str) -> Model:
