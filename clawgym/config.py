@@ -297,6 +297,12 @@ class Rl(Section):
     """Tool-calling turns per episode."""
     tasks: int = Field(16, ge=1)
     """Training tasks that RL draws from."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Autocast, as in `sft`."""
+    gradient_checkpointing: bool = False
+    """Recompute activations instead of keeping them: less memory, more time."""
+    save_steps: int = Field(20, ge=1)
+    """Steps between two states that a killed run can go on from."""
     deepspeed: str | None = None
     """DeepSpeed configuration."""
     processes: int = Field(1, ge=1)

@@ -2,6 +2,7 @@ rule build_trajectories:
     input:
         tasks="results/quality/tasks.parquet",
         rollouts=expand("results/rollouts/{model}/rollouts.parquet", model=TEACHERS),
+        captures=expand("results/rollouts/{model}/captures", model=TEACHERS),
         scores=expand("results/grades/{model}/scores.parquet", model=TEACHERS),
     output:
         trajectories="results/trajectories/{variant}/trajectories.parquet",
@@ -26,6 +27,6 @@ rule build_trajectories:
 
 
 rule trajectories:
-    localrule: True
     input:
         expand("results/trajectories/{variant}/{table}.parquet", variant=VARIANTS, table=["trajectories", "stats"]),
+    localrule: True

