@@ -115,7 +115,7 @@ def write_file(request: Request, rng: random.Random) -> dict[str, str]:
 
 
 def write_verifier(request: Request, rng: random.Random) -> dict[str, Any]:
-    """Grader source, what its checks mean, and rubric rules for families with prose."""
+    """Grader source, what its checks mean, and rubric rules for what they leave open."""
     family, params = _task_of(request)
     contents = {
         file["path"]: file.get("content") or "" for file in _listed(request.get("files")) if isinstance(file, dict) and "path" in file

@@ -8,6 +8,8 @@ import random
 import re
 from typing import Any
 
+from clawgym.offline.measures import MEASURES, Case
+
 Request = dict[str, Any]
 
 
@@ -158,7 +160,7 @@ def judge_task(request: Request, rng: random.Random) -> dict[str, Any]:
         - (not outputs)
     )
     lines = sum(len(_text(file.get("content")).splitlines()) for file in files if isinstance(file, dict))
-    load = 1.5 * len(paths[:4]) + 1.5 * max(len(outputs) - 1, 0) + 0.5 * steps + words / 40 + (1 if rubric else 0) + min(lines / 8, 2)
+    load = 1.5 * len(paths[:4]) + 1.5 * max(len(outputs) - 1, 0) + 0.5 * steps + words / 40 + (len(rubric) >= 3) + min(lines / 8, 2)
     coverage = 1 + 2 * (covered / len(outputs) if outputs else 0) + min(len(checks) / max(len(outputs), 1), 4) / 2
     announced = bool(re.search(r"\b(sorted|order|same|only|just|unchanged|exactly|alphabetical|columns?)\b", instruction.lower()))
     strict = 1 + (2.5 - 0.5 * announced) * exact / max(len(checks), 1)
@@ -220,16 +222,38 @@ RULE_WORDS = {
 
 
 def judge_rule(request: Request, rng: random.Random) -> dict[str, Any]:
-    """Score of one rubric rule in steps of a quarter, with a line of the artefact as evidence."""
+    """Score of one rubric rule in steps of a quarter, with a line of the artefact as evidence.
+
+    A rule whose id or wording asks for one of `measures` is scored by that; others by the features of prose that they mention.
+    """
     rule = request.get("rule") if isinstance(request.get("rule"), dict) else {}
     content = request.get("content")
     if not isinstance(content, str) or not content.strip():
         return {"score": 0, "evidence": "", "comment": "The artefact is missing or empty."}
-    features = _features(content, _text(request.get("instruction")))
-    text = f"{_text(rule.get('rule_id'))} {_text(rule.get('text'))}".lower()
-    asked = [name for name, pattern in RULE_WORDS.items() if re.search(pattern, text)] or ["relevance", "clarity"]
-    leading = [name for name in asked if name == _text(rule.get("rule_id")).lower()] or asked
-    raw = sum(features[name] for name in leading) / len(leading) * (0.6 + 0.4 * features["variety"])
+    instruction, name = _text(request.get("instruction")), _text(rule.get("rule_id")).lower()
+    text = f"{name} {_text(rule.get('text'))}".lower()
+    measured = [key for key, (pattern, _) in MEASURES.items() if re.search(pattern, text)]
+    if measured := [key for key in measured if key == name] or measured:
+        case = Case(content, instruction, _text(request.get("artifact")))
+        results = {key: MEASURES[key][1](case) for key in measured}
+        raw = sum(share for share, _ in results.values()) / len(results)
+        # between two anchors the lower one holds
+        score = max(0, min(4, int(4 * raw + 0.4))) / 4
+        evidence = min(results.values())[1]
+        comment = ", ".join(f"{key} {share:.2f}" for key, (share, _) in results.items())
+        return {"score": score, "evidence": evidence[:160], "comment": comment}
+    answer = _judge_prose(content, instruction, name, text)
+    if re.fullmatch(r"no \w+", (rule.get("anchors") or [""])[0]) and answer["score"] == 0:
+        answer["score"] = 0.25  # the anchor for 0 describes a text that is not there, and this one is
+    return answer
+
+
+def _judge_prose(content: str, instruction: str, name: str, text: str) -> dict[str, Any]:
+    """Score by the features of prose that the rule mentions; repetition costs up to two fifths."""
+    features = _features(content, instruction)
+    asked = [key for key, pattern in RULE_WORDS.items() if re.search(pattern, text)] or ["relevance", "clarity"]
+    leading = [key for key in asked if key == name] or asked
+    raw = sum(features[key] for key in leading) / len(leading) * (0.6 + 0.4 * features["variety"])
     score = max(0, min(4, round(4 * raw + 0.15))) / 4
     lines = [line.strip() for line in content.splitlines() if line.strip()]
     evidence = max(
@@ -242,5 +266,5 @@ def judge_rule(request: Request, rng: random.Random) -> dict[str, Any]:
     return {
         "score": score,
         "evidence": evidence[:160],
-        "comment": ", ".join(f"{name} {features[name]:.2f}" for name in leading) + f", variety {features['variety']:.2f}",
+        "comment": ", ".join(f"{key} {features[key]:.2f}" for key in leading) + f", variety {features['variety']:.2f}",
     }

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from clawgym.offline.families import BY_OPERATION
@@ -45,6 +46,7 @@ def prompt(block: dict) -> str:
     return f"Please answer the request below as JSON.\n\n```json\n{json.dumps(block, ensure_ascii=False)}\n```\n"
 
 
+@cache
 def author(kind: str, draw: int) -> dict:
     """A task of the kind with contents and verifier, from draw number `draw`."""
     rng = random.Random(f"{kind}-{draw}")
@@ -134,6 +136,17 @@ def grade(jobs: list[tuple[dict, Path]]) -> list[dict[str, float]]:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def judge(task: dict, folder: Path) -> dict[str, dict]:
+    """The answer to each rubric rule of a task, on what lies in `folder`."""
+    answers = {}
+    for rule in task["verifier"]["rubric"]:
+        artifact = folder / rule["artifact"]
+        asked = {name: rule[name] for name in ("rule_id", "text", "anchors")}
+        block = {"request": "judge_rule", "instruction": task["instruction"], "rule": asked, "artifact": rule["artifact"]}
+        answers[rule["rule_id"]] = ask("judge", block | {"content": artifact.read_text() if artifact.is_file() else None})
+    return answers
 
 
 def mean(scores: dict[str, float]) -> float:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from clawgym.offline.families import rubric
 from clawgym.offline.families.base import Family, Files, Params, clauses, csv_text, rows_from, spec
 from clawgym.offline.families.portable import close, header, number, table, tidy, to_json
 from clawgym.offline.families.tables import draw_table, table_spec
@@ -117,6 +118,7 @@ validate_records = Family(
         "none_wrongly": "no valid row is listed as invalid",
         "exact": "the list of invalid rows is exact and in order",
     },
+    rubric=(rubric.naming(), rubric.adds_up()),
     slips=(_validate_edge, _validate_from_zero, _validate_partial),
 )
 
@@ -218,6 +220,7 @@ merge_settings = Family(
         "changed_setting": "the named setting has the new value",
         "says_if_overridden": "override_applied says whether the optional file existed",
     },
+    rubric=(rubric.kept(weight=2.0), rubric.layout()),
     slips=(_settings_no_flag, _settings_assumed),
 )
 
@@ -231,7 +234,7 @@ def script_facts(p, files):
 
 def script_outputs(p, total):
     program = (
-        "import csv\n\ntotal = 0.0\n"
+        "# Prints the sum of one column; the table may grow.\nimport csv\n\ntotal = 0.0\n"
         f"with open({p['source']!r}, newline='') as source:\n    for row in csv.DictReader(source):\n"
         f"        try:\n            total += float(row[{p['column']!r}])\n        except ValueError:\n            continue  # not a "
         f"number\n"
@@ -324,6 +327,7 @@ write_script = Family(
         "follows_new_rows": "it prints the new sum when rows are added",
         "saved_result": "the saved result is the sum",
     },
+    rubric=(rubric.readable("script", weight=2.0), rubric.bare()),
     slips=(_script_fixed, _script_crashes),
     modules=("shutil", "subprocess", "sys", "tempfile"),
 )
@@ -384,11 +388,11 @@ def _state_plan(rng: random.Random, scene: Scene, p: Params) -> list[dict[str, s
 
 
 def _state_content(rng: random.Random, p: Params, path: str, text: str) -> str:
-    """The table names one entry twice and some entries that the state knows."""
+    """The table names one entry twice and some that the state knows; the state is in one line and its count lags behind its list."""
     if path == p["state"]:
         parts = clauses(text)
         known = [name.strip() for name in parts["processed"].split(",")]
-        return to_json({"owner": parts["owner"], "processed": known, "count": len(known)})
+        return json.dumps({"owner": parts["owner"], "processed": known, "count": len(known) - 1}) + "\n"
     rows = rows_from(rng, text)
     rows[-1][p["key"]] = rows[-3][p["key"]]
     return csv_text(rows)
@@ -434,6 +438,7 @@ update_state = Family(
         "count": "count is the length the list should have",
         "exact": "the list, the count and all other keys are exact",
     },
+    rubric=(rubric.kept("state"), rubric.adds_up("state")),
     slips=(_state_twice, _state_replaced),
     weak_right=0.3,
 )

@@ -88,7 +88,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rubric rule of a family with prose; `artifact` names the parameter that holds the path."""
+    """One rubric rule; `artifact` names the parameter that holds the path. Anchors: what deserves 0, 0.25, 0.5, 0.75 and 1."""
 
     rule_id: str
     text: str
@@ -132,7 +132,7 @@ class Family:
     """Sources that the task changes."""
     rubric: tuple[Rule, ...] = ()
     terse: bool = False
-    """Short wording for a small student: no scene-setting, code checks only, fewest calls."""
+    """Short wording for a small student: no scene-setting, fewest calls."""
     modules: tuple[str, ...] = ()
     """Further standard modules that its functions use, beside those of `portable`."""
     weak_right: float = 0.25

@@ -4,8 +4,9 @@ import json
 import random
 import re
 
+from clawgym.offline.families import rubric
 from clawgym.offline.families.base import Family, Files, Params, Rule, clauses, rows_from, spec
-from clawgym.offline.families.portable import header, key_values, table, to_csv, to_json
+from clawgym.offline.families.portable import header, key_values, table, to_csv, to_json, within
 from clawgym.offline.vocabulary import PEOPLE, VALUES, Scene, slug, some_path
 
 # --- meeting-actions ---
@@ -26,7 +27,10 @@ def actions_outputs(p, facts):
         + f"\n\nThe next date is {first['due']}, so {first['owner']} goes first. "
         "Please tell me today if a date cannot be kept.\n\nKind regards\n"
     )
-    return {p["target"]: to_csv(["owner", "task", "due"], facts["rows"]), p["message"]: message}
+    listed = "Hello team,\n\nthank you, please note:\n\n" + "\n".join(lines) + "\n\nKind regards\n"
+    owners = ", ".join(row["owner"] for row in facts["rows"])
+    brief = f"Hello team, please see the table, thank you: {owners}. The first date is {first['due']}. Kind regards\n"
+    return {p["target"]: to_csv(["owner", "task", "due"], facts["rows"]), p["message"]: within(p["limit"], message, listed, brief)}
 
 
 def actions_checks(p, facts, read, root):
@@ -105,7 +109,8 @@ def _actions_no_message(rng: random.Random, p: Params, files: Files) -> dict[str
 def _actions_loose(rng: random.Random, p: Params, files: Files) -> dict[str, str]:
     facts = actions_facts(p, files)
     table_text = to_csv(["owner", "task", "due"], facts["rows"][1:])
-    return {p["target"]: table_text, p["message"]: "Everyone has something to do, see the table. " + "More details will follow soon. " * 30}
+    message = "Hello all, everyone has something to do, see the table. " + "More details will follow soon. " * 30
+    return {p["target"]: table_text, p["message"]: message}
 
 
 meeting_actions = Family(
@@ -176,9 +181,13 @@ def log_outputs(p, facts):
         f"# Log summary\n\n- Errors: {facts['errors']}\n- Warnings: {facts['warnings']}\n"
         f"- Most errors: {facts['worst']} ({facts['of_worst']})\n\n## Recommendation\n\n"
         f"Please look at {facts['worst']} first, because it causes {facts['of_worst']} of the {facts['errors']} errors. "
-        "Restart it, read its latest messages and watch whether the warnings go away.\n"
+        "Restart it and read its latest messages. INFO lines are left out here; the log does not show causes.\n"
     )
-    return {p["target"]: text}
+    brief = (
+        f"# Log summary\n\n- Errors: {facts['errors']}\n- Warnings: {facts['warnings']}\n"
+        f"- Most errors: {facts['worst']}\n\nRecommendation: restart {facts['worst']} first.\n"
+    )
+    return {p["target"]: within(p["limit"], text, brief)}
 
 
 def log_checks(p, facts, read, root):
@@ -279,10 +288,11 @@ summarise_log = Family(
     slips=(_log_counts_words, _log_long),
     rubric=(
         Rule("specific", "The recommendation is specific: it names the component and gives a reason with a number.", "target", 2.0,
-             ("no recommendation", "general remarks only", "names the component or a number", "component and number, reason unclear",
-              "component, number and reason")),
+             ("no summary, or one without advice", "general remarks only",
+              "names the component or a number", "component and number, reason unclear", "component, number and reason")),
         Rule("structure", "The summary has a clear structure: heading, bullets or short paragraphs.", "target", 1.0,
              ("no summary", "one block of text", "short paragraphs, no heading", "heading and text", "heading and bullets or sections")),
+        rubric.candid(),
     ),
 )  # fmt: skip
 
@@ -381,6 +391,7 @@ compare_versions = Family(
         "changed": "exactly the names with another value are listed",
         "exact": "nothing else is in the object and the lists are sorted",
     },
+    rubric=(rubric.layout(), rubric.adds_up()),
     slips=(_versions_no_changed, _versions_swapped),
 )
 
@@ -488,6 +499,7 @@ file_documents = Family(
         "list_complete": "the list names every new path",
         "list_exact": "the list is sorted and has nothing else",
     },
+    rubric=(rubric.layout(),),
     slips=(_filing_flat, _filing_no_list),
 )
 
@@ -589,6 +601,7 @@ plan_days = Family(
         "fewest_days": "the plan has as many days as the rule gives",
         "days": "every entry is on the day that the rule gives",
     },
+    rubric=(rubric.layout(), rubric.adds_up()),
     slips=(_days_strict, _days_one),
 )
 

@@ -62,6 +62,11 @@ def close(a, b):
     return a is not None and b is not None and abs(a - b) < 0.006
 
 
+def within(limit, *variants):
+    """The first text of at most `limit` words, else the last."""
+    return next((text for text in variants if len(text.split()) <= limit), variants[-1])
+
+
 def tidy(value):
     """A float without needless decimals."""
     value = round(value, 2)

@@ -3,6 +3,7 @@
 import json
 import random
 
+from clawgym.offline.families import rubric
 from clawgym.offline.families.base import Family, Files, Params, clauses, csv_text, rows_from, spec
 from clawgym.offline.families.portable import close, header, number, table, tidy, to_csv, to_json
 from clawgym.offline.vocabulary import GROUPS, PEOPLE, Scene, some_path
@@ -125,6 +126,7 @@ filter_rows = Family(
         "boundary": "rows exactly on the bound are treated as the wording says",
         "order": "exactly the right rows, in their order",
     },
+    rubric=(rubric.layout(), rubric.naming()),
     slips=(
         lambda rng, p, files: _filtered(p, files, relation=_NEIGHBOUR[p["relation"]]),
         lambda rng, p, files: _filtered(p, files, relation=_OPPOSITE[p["relation"]]),
@@ -215,6 +217,7 @@ rank_rows = Family(
         "values": "every listed entry has its value from the source",
         "ranks": "ranks count from 1",
     },
+    rubric=(rubric.layout(), rubric.adds_up()),
     slips=(_rank_ascending, _rank_one_short, _rank_as_text),
 )
 
@@ -301,6 +304,7 @@ convert_table = Family(
         "dates": "dates are rewritten as YYYY-MM-DD",
         "order_and_texts": "the other values are unchanged and in order",
     },
+    rubric=(rubric.layout(weight=2.0), rubric.naming()),
     slips=(
         _convert_swapped,
         lambda rng, p, files: {p["target"]: to_json(table(files[p["source"]]))},
@@ -404,6 +408,7 @@ group_totals = Family(
         "all_sums": "every group has its right sum, rows to leave out left out",
         "total": "the total over all groups is right",
     },
+    rubric=(rubric.layout(), rubric.adds_up(weight=2.0)),
     slips=(_totals_unskipped, _totals_forgotten, _totals_counts),
 )
 
@@ -491,6 +496,7 @@ join_tables = Family(
         "matched": "matched rows carry both values",
         "unmatched_empty": "rows without a match are kept with an empty cell",
     },
+    rubric=(rubric.layout(), rubric.naming()),
     slips=(
         lambda rng, p, files: join_outputs(p, [row for row in join_facts(p, files) if row[p["b"]]]),
         lambda rng, p, files: join_outputs(p, [row | {p["b"]: row[p["b"]] or "0"} for row in join_facts(p, files)]),
@@ -592,6 +598,7 @@ find_outliers = Family(
         "none_wrongly": "no value within the limit is flagged",
         "order": "the flagged entries are exact and in file order",
     },
+    rubric=(rubric.layout(), rubric.naming()),
     slips=(_outlier_mean, _outlier_edge),
 )
 
@@ -654,7 +661,7 @@ def _unique_case(rng: random.Random, p: Params, files: Files) -> dict[str, str]:
 def _unique_last(rng: random.Random, p: Params, files: Files) -> dict[str, str]:
     facts = unique_facts(p, files)
     last = {" ".join(row[p["key"]].lower().split()): row for row in table(files[p["source"]])}
-    return {p["target"]: to_csv(facts["columns"], list(last.values()))}
+    return {p["target"]: to_csv(facts["columns"], list(last.values())), p["count"]: f"removed: {facts['removed']}\n"}
 
 
 remove_duplicates = Family(
@@ -684,6 +691,7 @@ remove_duplicates = Family(
         "first_kept": "the first row of each entry is kept unchanged, in order, under the same header",
         "count": "the number of removed rows is right",
     },
+    rubric=(rubric.layout(), rubric.bare("count")),
     slips=(_unique_case, _unique_last),
 )
 
@@ -758,6 +766,7 @@ group_items = Family(
         "membership": "every entry is in its group",
         "sorted": "the lists are in alphabetical order",
     },
+    rubric=(rubric.layout(), rubric.adds_up()),
     slips=(_groups_unsorted, _groups_lost),
     weak_right=0.32,
 )
@@ -868,6 +877,7 @@ cross_check = Family(
         "mismatch": "exactly the entries with different values are called mismatch",
         "sorted_table": "the table has the two columns and is sorted",
     },
+    rubric=(rubric.layout(), rubric.adds_up()),
     slips=(_cross_one_way, _cross_keys_only),
 )
 

@@ -3,6 +3,7 @@
 import json
 import random
 
+from clawgym.offline.families import rubric
 from clawgym.offline.families.base import Family, Files, Params, clauses, csv_text, rows_from, spec
 from clawgym.offline.families.portable import key_values, table, value_checks
 from clawgym.offline.vocabulary import VALUES, Scene, short_note, some_path
@@ -63,8 +64,10 @@ save_value = Family(
     outputs=note_outputs,
     checks=note_checks,
     described=VALUE_CHECKS,
+    rubric=(rubric.bare(),),
     slips=(
         lambda rng, p, files: {p["target"]: p["value"].rsplit(" ", 1)[0] + "\n"},
+        lambda rng, p, files: {p["target"]: f"Note: {p['value']}\n"},
         lambda rng, p, files: {p["target"]: f"Note to self\n\n{p['value']}\n\nLet me know if you need anything else.\n"},
     ),
     terse=True,
@@ -136,6 +139,7 @@ write_record = Family(
         "types": "numbers are JSON numbers and texts are JSON strings",
         "only_fields": "there are no other fields",
     },
+    rubric=(rubric.layout(weight=2.0), rubric.naming()),
     slips=(
         _record_stringly,
         lambda rng, p, files: {p["target"]: "".join(f"{name}: {value}\n" for name, value in p["fields"].items())},
@@ -204,6 +208,7 @@ copy_field = Family(
     outputs=field_outputs,
     checks=field_checks,
     described=VALUE_CHECKS,
+    rubric=(rubric.bare(),),
     slips=(
         _other_field,
         lambda rng, p, files: {p["target"]: files[p["source"]]},
@@ -298,6 +303,7 @@ lookup_row = Family(
     outputs=cell_outputs,
     checks=cell_checks,
     described=VALUE_CHECKS,
+    rubric=(rubric.bare(),),
     slips=(
         _next_row,
         _other_column,
