@@ -46,7 +46,8 @@ def main(argv: list[str] | None = None) -> None:
         tools, sandbox, {task["task_id"]: task for task in chosen}, settings["rollouts.wall_s"], settings["grades.wall_s"]
     )
     data = prompts(chosen, SYSTEM)
-    metrics = train(data, environment, schemas(tools), args.start, args.work, args.checkpoint, rl, settings["seed"])
+    parallel = settings["sandbox"].parallel
+    metrics = train(data, environment, schemas(tools), args.start, args.work, args.checkpoint, rl, settings["seed"], parallel)
     if is_first():
         provenance = {"config": fingerprint(rl.model_dump()), "start": str(args.start), "seed": settings["seed"]}
         write_table(prompt_rows(data, AutoTokenizer.from_pretrained(args.start), schemas(tools)), ROW, args.rows, provenance)

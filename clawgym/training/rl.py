@@ -109,10 +109,12 @@ def train(
     out: Path,
     settings: Rl,
     seed: int,
+    parallel: int = 1,
 ) -> list[dict[str, Any]]:
     """Train the model in `start` on the prompts, write the checkpoint folder `out`, return the rows of `RL_METRICS`.
 
     rows: of `prompts`. schemas: the tools as the runtime offers them. work: as in `sft.train`.
+    parallel: graders at work at the same time.
     """
     if settings.deepspeed and not Path(settings.deepspeed).is_file():
         raise UserError(f"training.rl.deepspeed: there is no file {settings.deepspeed}; see config/deepspeed/")
@@ -128,7 +130,7 @@ def train(
         args=args,
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        reward_funcs=reward_function(environment.sandbox.parallel),
+        reward_funcs=reward_function(parallel),
         environment_factory=environment,
         schemas=schemas,
     )

@@ -133,6 +133,8 @@ def train(rows: list[dict[str, Any]], base: Path, work: Path, out: Path, setting
     if last:
         print(f"going on from step {last.name.rpartition('-')[2]}", flush=True)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
+    if args.process_index == 0:
+        print(f"trained by {args.world_size} process(es), {type(trainer.model_wrapped).__name__}, bfloat16 {args.bf16}", flush=True)
     save(trainer, tokenizer, out)
     return curve(trainer.state.log_history)
 
