@@ -1,6 +1,7 @@
 """Train the fine-tuned model with GRPO on training tasks, rewarded by their code checks: a checkpoint folder and its curves."""
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def main(argv: list[str] | None = None) -> None:
         provenance = {"config": fingerprint(rl.model_dump()), "start": str(args.start), "seed": settings["seed"]}
         write_table(prompt_rows(data, AutoTokenizer.from_pretrained(args.start), schemas(tools)), ROW, args.rows, provenance)
         write_table(metrics, RL_METRICS, args.metrics, provenance)
+        shutil.rmtree(args.work)  # only an unfinished run needs it
         last = metrics[-1]
         print(f"{len(metrics)} steps on {len(chosen)} tasks; last step: reward {last['reward_mean']}, {last['unscored']} rollouts unscored")
 

@@ -1,6 +1,7 @@
 """Fine-tune the base model on trajectories: a checkpoint folder, the rows it was trained on and its loss curve."""
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -42,6 +43,7 @@ def main(argv: list[str] | None = None) -> None:
         provenance = {"config": fingerprint(sft.model_dump()), "base": str(args.base), "seed": settings["seed"]}
         write_table(rows, ROW, args.rows, provenance)
         write_table(metrics, SFT_METRICS, args.metrics, provenance)
+        shutil.rmtree(args.work)  # only an unfinished run needs it
         losses = [row["loss"] for row in metrics if row["loss"] is not None]
         left_out = sum(row["truncated"] for row in rows)
         print(f"{len(rows)} rows, {left_out} too long; loss {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps")

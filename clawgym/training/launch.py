@@ -18,11 +18,21 @@ def under_torchrun(settings: Sft | Rl, argv: list[str]) -> int | None:
 
     env = dict(os.environ)
     if not torch.cuda.is_available():
-        env |= {"DS_ACCELERATOR": "cpu", "ACCELERATE_USE_CPU": "true"}
+        env["DS_ACCELERATOR"] = "cpu"
         threads = max(1, int(env.get("OMP_NUM_THREADS") or os.cpu_count() or 1) // settings.processes)
         env["OMP_NUM_THREADS"] = str(threads)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(settings.processes)]
     return subprocess.run([*command, sys.argv[0], *argv], env=env).returncode
+
+
+def spare_deepspeed_build() -> None:
+    """On a CPU, let DeepSpeed talk over gloo instead of compiling kernels for shared memory first, which takes minutes."""
+    import torch
+
+    if not torch.cuda.is_available():
+        import deepspeed.ops
+
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
 
 
 def is_first() -> bool:

@@ -16,6 +16,7 @@ from clawgym.errors import UserError
 from clawgym.tables import fingerprint
 from clawgym.training.checkpoints import folder_digest, open_work
 from clawgym.training.episodes import Episode, reward_function
+from clawgym.training.launch import spare_deepspeed_build
 from clawgym.training.precision import use_bf16
 from clawgym.training.sft import save
 
@@ -118,6 +119,8 @@ def train(
     """
     if settings.deepspeed and not Path(settings.deepspeed).is_file():
         raise UserError(f"training.rl.deepspeed: there is no file {settings.deepspeed}; see config/deepspeed/")
+    if settings.deepspeed:
+        spare_deepspeed_build()
     saved = AutoTokenizer.from_pretrained(start)
     tokenizer = add_response_schema(copy.deepcopy(saved))  # the trainer calls tools with parsed arguments; the server passes them as text
     tokenizer.padding_side = "left"

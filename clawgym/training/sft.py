@@ -17,6 +17,7 @@ from clawgym.errors import UserError
 from clawgym.tables import fingerprint
 from clawgym.training.batches import collate
 from clawgym.training.checkpoints import folder_digest, open_work, writing_folder
+from clawgym.training.launch import spare_deepspeed_build
 from clawgym.training.precision import use_bf16
 
 
@@ -94,6 +95,7 @@ def arguments(settings: Sft, work: Path, seed: int, has_eval: bool) -> SFTConfig
         report_to=[],
         disable_tqdm=True,
         remove_unused_columns=False,
+        ddp_find_unused_parameters=False,
         dataloader_pin_memory=torch.cuda.is_available(),
     )
 
@@ -116,6 +118,8 @@ def train(rows: list[dict[str, Any]], base: Path, work: Path, out: Path, setting
     train_set, eval_set = dataset(rows, "train"), dataset(rows, "eval")
     if settings.deepspeed and not Path(settings.deepspeed).is_file():
         raise UserError(f"training.sft.deepspeed: there is no file {settings.deepspeed}; see config/deepspeed/")
+    if settings.deepspeed:
+        spare_deepspeed_build()
     args = arguments(settings, work, seed, len(eval_set) > 0)
     mark = fingerprint([rows, settings.model_dump(), seed, folder_digest(base)])
     with args.main_process_first(local=False):
@@ -133,6 +137,8 @@ def train(rows: list[dict[str, Any]], base: Path, work: Path, out: Path, setting
     if last:
         print(f"going on from step {last.name.rpartition('-')[2]}", flush=True)
     trainer.train(resume_from_checkpoint=str(last) if last else None)
+    if settings.deepspeed and not trainer.is_deepspeed_enabled:
+        raise RuntimeError("accelerate trained without DeepSpeed although training.sft.deepspeed is set")
     if args.process_index == 0:
         print(f"trained by {args.world_size} process(es), {type(trainer.model_wrapped).__name__}, bfloat16 {args.bf16}", flush=True)
     save(trainer, tokenizer, out)
