@@ -325,7 +325,7 @@ class Calibration(Section):
     rollouts: int = Field(4, ge=1)
     """Rollouts of each per candidate."""
     spare: float = Field(1.5, ge=1)
-    """Candidates calibrated per item wanted, so that a suite is full after those that fail; further tasks of the split are not rolled out."""
+    """Candidates calibrated per item wanted, so that a suite is full after those that fail; further tasks are not rolled out."""
     min_strong: Share = 0.2
     """Least mean score of the strong model."""
     max_weak: Share = 0.6
@@ -345,6 +345,8 @@ class Serving(Section):
     """Bench rollouts in flight against one student server."""
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     """Number type of the served student."""
+    arguments: list[str] = ["--continuous-batching", "--cb-num-blocks", "64", "--cb-max-batch-tokens", "512"]
+    """Further arguments of `transformers serve`. The default answers requests together, with a cache of 64 blocks of 256 tokens."""
 
 
 class Bench(Section):

@@ -2,7 +2,8 @@
 
 Used by the rollouts stage (teachers on the training split), by the bench and by hand:
 `run_rollouts.py --tasks results/quality/tasks.parquet --model strong --split train --settings JSON --out results/x/rollouts.parquet`.
---settings holds the sections rollouts, sandbox, spend, seed and `models.<model>`, as `clawgym.config.select` gives them; attempts, turns,
+--settings holds the sections rollouts, sandbox, spend, seed and `models.<model>` (and bench.serving where the model is a checkpoint to be
+served), as `clawgym.config.select` gives them; attempts, turns,
 tokens and seconds per rollout are those of its rollouts section. A run that was stopped goes on where it was: finished rollouts lie under
 --work with a fingerprint of all they depend on.
 """
@@ -12,7 +13,7 @@ import asyncio
 from pathlib import Path
 
 from clawgym.cli import run
-from clawgym.config import Settings
+from clawgym.config import Serving, Settings
 from clawgym.errors import UserError
 from clawgym.rollouts.run import Plan, publish, require_rollouts, run_all
 from clawgym.rollouts.schema import ROLLOUT
@@ -45,6 +46,7 @@ def main() -> None:
         tasks = [task for task in tasks if task["split"] == args.split]
     tasks = [task for task in tasks if belongs(task["task_id"], args.shard, args.shards)][: args.limit]
     prefix = read_jsonl(args.prefix) if args.prefix else []
+    serving = settings["bench.serving"] if "bench.serving" in settings.parts else Serving()
     plan = Plan(
         name=args.model,
         model=settings[f"models.{args.model}"],
@@ -54,6 +56,8 @@ def main() -> None:
         seed=settings["seed"],
         prefix=prefix,
         stage=args.stage,
+        dtype=serving.dtype,
+        arguments=tuple(serving.arguments),
         log=args.work / f"{args.model}.server.log",
     )
     rows = asyncio.run(run_all(plan, tasks, args.work / args.model)) if tasks else []

@@ -37,7 +37,7 @@ class Plan:
     """How the rollouts of one job are run.
 
     name: the model's name in the tables. stage: where the ledger counts them. prefix: messages before every task (worked examples).
-    log: output of the server of a checkpoint.
+    dtype, arguments, log: of the server of a checkpoint; log receives its output.
     """
 
     name: str
@@ -48,6 +48,8 @@ class Plan:
     seed: int
     stage: str = "rollouts"
     prefix: list[dict] = field(default_factory=list)
+    dtype: str = "auto"
+    arguments: tuple[str, ...] = ()
     log: Path | None = None
 
     def fingerprint(self, task: dict, attempt: int) -> str:
@@ -223,7 +225,8 @@ async def run_all(plan: Plan, tasks: Iterable[dict], work: Path) -> list[dict]:
                 clock = time.monotonic()
                 print(f"{plan.stage}: {done} of {len(jobs)} rollouts of {plan.name}", file=sys.stderr, flush=True)
 
-    async with serve(plan.model, log=plan.log) as base_url, Proxy(plan.name, plan.model, base_url, plan.spend, plan.stage) as proxy:
+    served = serve(plan.model, log=plan.log, dtype=plan.dtype, arguments=plan.arguments)
+    async with served as base_url, Proxy(plan.name, plan.model, base_url, plan.spend, plan.stage) as proxy:
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(plan.model.concurrency, len(jobs))):
