@@ -250,10 +250,10 @@ class Student(Section):
 
 
 class Sft(Section):
-    steps: int = Field(180, ge=1)
+    steps: int = Field(48, ge=1)
     """Optimiser steps."""
-    learning_rate: float = Field(3e-4, gt=0)
-    batch_size: int = Field(2, ge=1)
+    learning_rate: float = Field(4e-4, gt=0)
+    batch_size: int = Field(4, ge=1)
     """Trajectories per device and step."""
     gradient_accumulation: int = Field(1, ge=1)
     max_length: int = Field(1024, ge=64)
@@ -267,9 +267,9 @@ class Sft(Section):
     """Autocast. `auto`: bfloat16 where the hardware computes it, else float32 (many CPUs emulate bfloat16, several times slower)."""
     gradient_checkpointing: bool = False
     """Recompute activations instead of keeping them: less memory, more time."""
-    evaluations: int = Field(4, ge=0)
+    evaluations: int = Field(2, ge=0)
     """How often the evaluation loss is measured during the run."""
-    save_steps: int = Field(60, ge=1)
+    save_steps: int = Field(12, ge=1)
     """Steps between two states that a killed run can go on from."""
     deepspeed: str | None = None
     """DeepSpeed configuration, e.g. `config/deepspeed/zero2.json`."""
