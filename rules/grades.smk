@@ -26,7 +26,7 @@ rule grade_rollouts:
     message:
         "Grading the rollouts of {wildcards.model}"
     shell:
-        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        "python -m scripts.grade_rollouts --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
         " --rollouts {input.rollouts:q} --settings {params.settings:q}"
         " --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
 

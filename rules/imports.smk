@@ -21,7 +21,7 @@ rule read_imports:
     message:
         "Reading tasks of other projects"
     shell:
-        "python {workflow.basedir}/scripts/read_imports.py --settings {params.settings:q}"
+        "python -m scripts.read_imports --settings {params.settings:q}"
         " --tasks {output.tasks:q} --verifiers {output.verifiers:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 
 
@@ -44,7 +44,7 @@ rule run_import_cards:
     message:
         "Running the imported graders on the untouched and the empty workspace"
     shell:
-        "python {workflow.basedir}/scripts/run_cards.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        "python -m scripts.run_cards --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
         " --settings {params.settings:q} --cards {output:q} > {log:q} 2>&1"
 
 
@@ -71,7 +71,7 @@ rule decide_imports:
     message:
         "Deciding which imported tasks can be rolled out"
     shell:
-        "python {workflow.basedir}/scripts/decide_imports.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        "python -m scripts.decide_imports --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
         " --rejects {input.rejects:q} --cards {input.cards:q} --settings {params.settings:q}"
         " --decisions {output.decisions:q} --kept {output.kept:q} > {log:q} 2>&1"
 
@@ -106,7 +106,7 @@ rule run_import_rollouts:
     message:
         "Rolling out {wildcards.model} on shard {wildcards.shard} of the imported tasks"
     shell:
-        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --model {wildcards.model} --stage imports"
+        "python -m scripts.run_rollouts --tasks {input.tasks:q} --model {wildcards.model} --stage imports"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
 
@@ -128,7 +128,7 @@ rule collect_import_rollouts:
     message:
         "Collecting the rollouts of {wildcards.model} on imported tasks"
     shell:
-        "python {workflow.basedir}/scripts/collect_rollouts.py --shards {input.shards:q} --out {output.rollouts:q}"
+        "python -m scripts.collect_rollouts --shards {input.shards:q} --out {output.rollouts:q}"
         " --captures {output.captures:q} --snapshots {output.snapshots:q} > {log:q} 2>&1"
 
 
@@ -157,7 +157,7 @@ rule grade_import_rollouts:
     message:
         "Grading the rollouts of {wildcards.model} on imported tasks"
     shell:
-        "python {workflow.basedir}/scripts/grade_rollouts.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        "python -m scripts.grade_rollouts --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
         " --rollouts {input.rollouts:q} --settings {params.settings:q}"
         " --grades {output.grades:q} --scores {output.scores:q} > {log:q} 2>&1"
 

@@ -16,7 +16,7 @@ rule embed_tasks:
     message:
         "Embedding the instructions"
     shell:
-        "python {workflow.basedir}/scripts/embed_tasks.py --tasks {input.tasks:q} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+        "python -m scripts.embed_tasks --tasks {input.tasks:q} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule filter_novelty:
@@ -38,7 +38,7 @@ rule filter_novelty:
     message:
         "Looking for near copies among all tasks"
     shell:
-        "python {workflow.basedir}/scripts/filter_novelty.py"
+        "python -m scripts.filter_novelty"
         " --embeddings {input.embeddings:q} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
 
@@ -65,7 +65,7 @@ rule judge_tasks:
     message:
         "Judging the tasks of shard {wildcards.shard}"
     shell:
-        "python {workflow.basedir}/scripts/judge_tasks.py"
+        "python -m scripts.judge_tasks"
         " --tasks {input.tasks:q} --verifiers {input.verifiers:q} --cards {input.cards:q} --novelty {input.novelty:q}"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
@@ -86,7 +86,7 @@ rule collect_judgements:
     message:
         "Collecting the judgements"
     shell:
-        "python {workflow.basedir}/scripts/collect_judgements.py --shards {input.shards:q} --out {output:q} > {log:q} 2>&1"
+        "python -m scripts.collect_judgements --shards {input.shards:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule decide_tasks:
@@ -123,7 +123,7 @@ rule decide_tasks:
     message:
         "Deciding which tasks stay"
     shell:
-        "python {workflow.basedir}/scripts/decide_tasks.py"
+        "python -m scripts.decide_tasks"
         " --seeds {input.seeds:q} --personas {input.personas:q} --skills {input.skills:q}"
         " --tasks {input.tasks:q} --filled-tasks {input.filled_tasks:q}"
         " --verifiers {input.verifiers:q} --cards {input.cards:q}"

@@ -29,7 +29,7 @@ rule collect_spend:
     message:
         "Collecting the ledger"
     shell:
-        "python {workflow.basedir}/scripts/collect_spend.py --settings {params.settings:q} --spend {output.spend:q} > {log:q} 2>&1"
+        "python -m scripts.collect_spend --settings {params.settings:q} --spend {output.spend:q} > {log:q} 2>&1"
 
 
 rule build_report:
@@ -79,7 +79,7 @@ rule build_report:
     message:
         "Building the report"
     shell:
-        "python {workflow.basedir}/scripts/build_report.py --funnel {input.funnel:q} --decisions {input.decisions:q} --tasks {input.tasks:q}"
+        "python -m scripts.build_report --funnel {input.funnel:q} --decisions {input.decisions:q} --tasks {input.tasks:q}"
         " --diversity {input.diversity:q} --rollouts {input.rollouts:q} --scores {input.scores:q}"
         " --trajectories {input.trajectories:q} --stats {input.stats:q} --sft {input.sft:q} --rl {input.rl:q}"
         " --items {input.bench_items:q} --results {input.results:q} --summary {input.summary:q} --paired {input.paired:q}"

@@ -19,7 +19,7 @@ rule write_files:
     message:
         "Writing the input files of shard {wildcards.shard}"
     shell:
-        "python {workflow.basedir}/scripts/write_files.py --tasks {input.tasks:q}"
+        "python -m scripts.write_files --tasks {input.tasks:q}"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q}"
         " --filled-tasks {output.tasks:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 
@@ -42,7 +42,7 @@ rule collect_files:
     message:
         "Collecting the tasks with their files"
     shell:
-        "python {workflow.basedir}/scripts/collect_files.py"
+        "python -m scripts.collect_files"
         " --task-shards {input.tasks:q} --reject-shards {input.rejects:q}"
         " --tasks {output.tasks:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 

@@ -1,10 +1,6 @@
 # Teachers work on the training tasks, one job per shard; captures and snapshots are collected beside the table.
 
 
-def shard_tables(wc):
-    return expand("results/rollouts/{model}/shards/{shard}/rollouts.parquet", model=wc.model, shard=SHARDS)
-
-
 rule run_rollouts:
     input:
         tasks="results/quality/tasks.parquet",
@@ -24,7 +20,7 @@ rule run_rollouts:
     message:
         "Rolling out {wildcards.model} on shard {wildcards.shard} of the training tasks"
     shell:
-        "python {workflow.basedir}/scripts/run_rollouts.py --tasks {input.tasks:q} --split train --model {wildcards.model}"
+        "python -m scripts.run_rollouts --tasks {input.tasks:q} --split train --model {wildcards.model}"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q}"
         " --out {output.rollouts:q} > {log:q} 2>&1"
 
@@ -47,7 +43,7 @@ rule collect_rollouts:
     message:
         "Collecting the rollouts of {wildcards.model}"
     shell:
-        "python {workflow.basedir}/scripts/collect_rollouts.py --shards {input.shards:q} --out {output.rollouts:q}"
+        "python -m scripts.collect_rollouts --shards {input.shards:q} --out {output.rollouts:q}"
         " --captures {output.captures:q} --snapshots {output.snapshots:q} > {log:q} 2>&1"
 
 

@@ -2,18 +2,6 @@ TAXONOMY = [f"{CONFIG.seeds.taxonomy}/{name}.yaml" for name in ("scenarios", "op
 SEED_TABLES = [f"results/seeds/{name}.parquet" for name in ("personas", "diversity", "skills", "seeds")]
 
 
-def persona_file(wildcards):
-    """The user's persona file, if there is one; a wrong name gets its message from the script."""
-    source = CONFIG.seeds.personas.source
-    return [source] if source and Path(source).is_file() else []
-
-
-def skill_files(wildcards):
-    """Every SKILL.md of the skill folders, so that an edited, new or removed one annotates the skills again."""
-    found = [path for folder in CONFIG.seeds.skills.folders for path in Path(folder).rglob("*") if path.name.lower() == "skill.md"]
-    return sorted({str(path) for path in found if path.is_file()})
-
-
 rule build_personas:
     input:
         attributes=CONFIG.seeds.personas.attributes,
@@ -34,7 +22,7 @@ rule build_personas:
     message:
         "Drawing personas"
     shell:
-        "python {workflow.basedir}/scripts/build_personas.py --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+        "python -m scripts.build_personas --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule measure_diversity:
@@ -57,7 +45,7 @@ rule measure_diversity:
     message:
         "Measuring how much the personas repeat themselves"
     shell:
-        "python {workflow.basedir}/scripts/measure_diversity.py"
+        "python -m scripts.measure_diversity"
         " --personas {input.personas:q} --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
 
@@ -81,7 +69,7 @@ rule annotate_skills:
     message:
         "Annotating skills"
     shell:
-        "python {workflow.basedir}/scripts/annotate_skills.py --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
+        "python -m scripts.annotate_skills --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule sample_seeds:
@@ -105,7 +93,7 @@ rule sample_seeds:
     message:
         "Drawing seeds of both routes"
     shell:
-        "python {workflow.basedir}/scripts/sample_seeds.py"
+        "python -m scripts.sample_seeds"
         " --personas {input.personas:q} --skills {input.skills:q}"
         " --settings {params.settings:q} --out {output:q} > {log:q} 2>&1"
 

@@ -21,7 +21,7 @@ rule write_tasks:
     message:
         "Writing the tasks of shard {wildcards.shard}"
     shell:
-        "python {workflow.basedir}/scripts/write_tasks.py --seeds {input.seeds:q} --skills {input.skills:q}"
+        "python -m scripts.write_tasks --seeds {input.seeds:q} --skills {input.skills:q}"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q}"
         " --tasks {output.tasks:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 
@@ -44,7 +44,7 @@ rule collect_tasks:
     message:
         "Collecting the tasks"
     shell:
-        "python {workflow.basedir}/scripts/collect_tasks.py"
+        "python -m scripts.collect_tasks"
         " --task-shards {input.tasks:q} --reject-shards {input.rejects:q}"
         " --tasks {output.tasks:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 

@@ -14,7 +14,7 @@ rule prepare_student:
     message:
         "Preparing the base model"
     shell:
-        "python {workflow.basedir}/scripts/prepare_student.py"
+        "python -m scripts.prepare_student"
         " --settings {params.settings:q} --cache results/.cache/student --out {output.checkpoint:q} > {log:q} 2>&1"
 
 
@@ -40,7 +40,7 @@ rule train_sft:
     message:
         "Supervised fine-tuning ({wildcards.variant})"
     shell:
-        "python {workflow.basedir}/scripts/train_sft.py --trajectories {input.trajectories:q} --base {input.base:q}"
+        "python -m scripts.train_sft --trajectories {input.trajectories:q} --base {input.base:q}"
         " --settings {params.settings:q} --work {params.work:q} --checkpoint {output.checkpoint:q}"
         " --rows {output.rows:q} --metrics {output.metrics:q} > {log:q} 2>&1"
 
@@ -70,7 +70,7 @@ rule train_rl:
     message:
         "Reinforcement learning with code checks as reward ({wildcards.variant})"
     shell:
-        "python {workflow.basedir}/scripts/train_rl.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        "python -m scripts.train_rl --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
         " --start {input.start:q} --settings {params.settings:q} --work {params.work:q} --checkpoint {output.checkpoint:q}"
         " --rows {output.rows:q} --metrics {output.metrics:q} > {log:q} 2>&1"
 

@@ -21,7 +21,7 @@ rule build_trajectories:
     message:
         "Selecting trajectories ({wildcards.variant})"
     shell:
-        "python {workflow.basedir}/scripts/build_trajectories.py"
+        "python -m scripts.build_trajectories"
         " --tasks {input.tasks:q} --rollouts {input.rollouts:q} --scores {input.scores:q} --settings {params.settings:q}"
         " --trajectories {output.trajectories:q} --stats {output.stats:q} > {log:q} 2>&1"
 

@@ -19,7 +19,7 @@ rule write_verifiers:
     message:
         "Writing the verifiers of shard {wildcards.shard}"
     shell:
-        "python {workflow.basedir}/scripts/write_verifiers.py --tasks {input.tasks:q}"
+        "python -m scripts.write_verifiers --tasks {input.tasks:q}"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q}"
         " --verifiers {output.verifiers:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 
@@ -45,7 +45,7 @@ rule run_cards:
     message:
         "Running the graders of shard {wildcards.shard} on known states"
     shell:
-        "python {workflow.basedir}/scripts/run_cards.py --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
+        "python -m scripts.run_cards --tasks {input.tasks:q} --verifiers {input.verifiers:q}"
         " --shard {wildcards.shard} --shards {params.shards} --settings {params.settings:q}"
         " --cards {output:q} > {log:q} 2>&1"
 
@@ -70,7 +70,7 @@ rule collect_verifiers:
     message:
         "Collecting verifiers and cards"
     shell:
-        "python {workflow.basedir}/scripts/collect_verifiers.py --verifier-shards {input.verifiers:q}"
+        "python -m scripts.collect_verifiers --verifier-shards {input.verifiers:q}"
         " --card-shards {input.cards:q} --reject-shards {input.rejects:q}"
         " --verifiers {output.verifiers:q} --cards {output.cards:q} --rejects {output.rejects:q} > {log:q} 2>&1"
 

@@ -72,6 +72,6 @@ def build_rows(trajectories: Iterable[dict[str, Any]], tokenizer: Any, max_lengt
     ]
     if not any(row["split"] == "train" and not row["truncated"] for row in rows):
         raise UserError(
-            f"training.sft.max_length: none of {len(rows)} trajectories to train on fits into {max_length} tokens; raise it, or see their table"
+            f"training.sft.max_length: none of {len(rows)} trajectories fits into {max_length} tokens; raise it, or see their table"
         )
     return rows

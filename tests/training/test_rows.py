@@ -99,5 +99,8 @@ def test_a_batch_that_would_be_too_long_to_join_is_padded(tokenizer, monkeypatch
     monkeypatch.setattr(batches, "MAX_JOINED", 10)
     rows = build_rows([trajectory(number) for number in (1, 22)], tokenizer, 1024, 0.0)
     padded = batches.collate([dict(example) for example in dataset(rows, "train")], tokenizer.pad_token_id)
-    assert padded["input_ids"].shape[0] == 2 and (padded["attention_mask"].sum(1) == torch.tensor([len(row["input_ids"]) for row in rows])).all()
+    assert (
+        padded["input_ids"].shape[0] == 2
+        and (padded["attention_mask"].sum(1) == torch.tensor([len(row["input_ids"]) for row in rows])).all()
+    )
     assert ((padded["labels"] != -100).sum(1) == torch.tensor([row["n_loss_tokens"] for row in rows])).all()

@@ -22,7 +22,15 @@ from scripts.train_sft import main
 from tests.training.tiny import trajectory
 
 ROOT = Path(__file__).parents[2]
-SHORT = {"steps": 6, "batch_size": 2, "learning_rate": 1e-2, "save_steps": 2, "evaluations": 1, "eval_fraction": 0.2, "precision": "float32"}
+SHORT = {
+    "steps": 6,
+    "batch_size": 2,
+    "learning_rate": 1e-2,
+    "save_steps": 2,
+    "evaluations": 1,
+    "eval_fraction": 0.2,
+    "precision": "float32",
+}
 
 
 class Run:
@@ -41,7 +49,13 @@ class Run:
     def start(self):
         env = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         return subprocess.Popen(
-            list(map(str, self.command)), cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            list(map(str, self.command)),
+            cwd=ROOT,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
 
     def here(self):

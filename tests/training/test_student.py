@@ -29,9 +29,18 @@ def test_a_folder_becomes_a_checkpoint_with_the_template(tiny, tmp_path):
 @pytest.mark.parametrize(
     ("text", "content", "arguments"),
     [
-        ('<tool_call>\n{"name": "write", "arguments": {"path": "a", "content": "{}}"}}\n</tool_call><|im_end|>', "", ['{"path": "a", "content": "{}}"}']),
+        (
+            '<tool_call>\n{"name": "write", "arguments": {"path": "a", "content": "{}}"}}\n</tool_call><|im_end|>',
+            "",
+            ['{"path": "a", "content": "{}}"}'],
+        ),
         ("Done.<|im_end|>", "Done.", []),
-        ('One.\n<tool_call>\n{"name": "a", "arguments": {}}\n</tool_call>\n<tool_call>\n{"name": "b", "arguments": {"x": 1}}\n</tool_call><|im_end|>', "One.", ["{}", '{"x": 1}']),
+        (
+            'One.\n<tool_call>\n{"name": "a", "arguments": {}}\n</tool_call>\n<tool_call>\n'
+            '{"name": "b", "arguments": {"x": 1}}\n</tool_call><|im_end|>',
+            "One.",
+            ["{}", '{"x": 1}'],
+        ),
         ('<tool_call>\n{"name": "write", "arguments": {"path": "a"}\n</tool_call><|im_end|>', "", ['{"path": "a"']),
         ('<tool_call>\n{"name": "write", "arguments": {"path": "a', "", ['{"path": "a']),
     ],

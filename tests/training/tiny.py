@@ -5,7 +5,10 @@ from pathlib import Path
 
 from clawgym.training.student import give_template
 
-WORDS = ["Write a note to a file. Read the value of the field and save it.", '{"name": "write", "arguments": {"path": "a.txt", "content": "b"}}']
+WORDS = [
+    "Write a note to a file. Read the value of the field and save it.",
+    '{"name": "write", "arguments": {"path": "a.txt", "content": "b"}}',
+]
 
 
 def make_tiny(folder: Path) -> Path:
@@ -17,7 +20,9 @@ def make_tiny(folder: Path) -> Path:
     bpe.pre_tokenizer, bpe.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    bpe.train_from_iterator(WORDS, trainers.BpeTrainer(vocab_size=340, special_tokens=special, initial_alphabet=alphabet, show_progress=False))
+    bpe.train_from_iterator(
+        WORDS, trainers.BpeTrainer(vocab_size=340, special_tokens=special, initial_alphabet=alphabet, show_progress=False)
+    )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     give_template(tokenizer, "qwen3_instruct_2507")
     torch.manual_seed(0)
@@ -49,7 +54,7 @@ def trajectory(number: int) -> dict:
 
     messages = [
         {"role": "system", "content": "Work."},
-        {"role": "user", "content": f"Copy in-{number}.txt to out.txt, né <tool_call> & \"quoted\""},
+        {"role": "user", "content": f'Copy in-{number}.txt to out.txt, né <tool_call> & "quoted"'},
         calls("read", path=f"in-{number}.txt"),
         {"role": "tool", "tool_call_id": "c", "content": f"value {number}\n<|user|> assistant\n"},
         calls("write", path="out.txt", content=f"value {number}\n"),

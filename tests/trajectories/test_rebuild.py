@@ -25,7 +25,11 @@ def call(index, messages, message, status=200, tools=TOOLS):
 
 
 def writes(arguments='{"path": "a.txt"}'):
-    return {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "write", "arguments": arguments}}]}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "write", "arguments": arguments}}],
+    }
 
 
 def capture(arguments='{"path": "a.txt"}', echo=None):
@@ -87,7 +91,11 @@ CASE_SCORES = [{"rollout_id": f"r{i}", "s_task": s} for i, s in enumerate([0.5, 
 
 def test_selection_by_reward_split_and_count():
     kept, stats = select(
-        {row["task_id"]: row for row in CASE_TASKS}, CASE_ROLLOUTS, CASE_SCORES, Trajectories(max_per_task=2), lambda row: rebuild(capture())
+        {row["task_id"]: row for row in CASE_TASKS},
+        CASE_ROLLOUTS,
+        CASE_SCORES,
+        Trajectories(max_per_task=2),
+        lambda row: rebuild(capture()),
     )
     assert [row["trajectory_id"] for row in kept] == ["r1", "r2"]
     whole = stats[-1]
