@@ -97,7 +97,7 @@ class Sampling(Section):
     operation_weights: dict[str, float] = Field(
         default_factory=lambda: {"write_note": 12.0, "fill_template": 12.0, "extract_field": 12.0, "search_text": 12.0}
     )
-    """Relative weight of an operation as a seed's main one, 1 if not named; `{}` is even. The default favours what a small student learns."""
+    """Relative weight of an operation as a seed's main one, 1 if not named; `{}` is even. The default suits a small student."""
     max_operations: int = Field(3, ge=1, le=6)
     """A seed combines one to this many operations."""
     max_supporting: int = Field(3, ge=0, le=3)
