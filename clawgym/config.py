@@ -250,7 +250,7 @@ class Student(Section):
 
 
 class Sft(Section):
-    steps: int = Field(48, ge=1)
+    steps: int = Field(36, ge=1)
     """Optimiser steps."""
     learning_rate: float = Field(4e-4, gt=0)
     batch_size: int = Field(4, ge=1)
@@ -333,15 +333,15 @@ class Calibration(Section):
 
 
 class Serving(Section):
-    max_tokens: int = Field(96, ge=1)
+    max_tokens: int = Field(80, ge=1)
     """Most completion tokens per call of a student on the bench."""
-    max_turns: int = Field(5, ge=1)
+    max_turns: int = Field(4, ge=1)
     """Model calls per bench rollout of a student."""
     wall_s: float = Field(900.0, gt=0)
     """Seconds per bench rollout of a student, and until one of its requests is given up: a CPU serves slowly."""
     temperature: float = Field(0.0, ge=0, le=2)
     """Sampling temperature of students on the bench."""
-    concurrency: int = Field(8, ge=1)
+    concurrency: int = Field(4, ge=1)
     """Bench rollouts in flight against one student server."""
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     """Number type of the served student."""
@@ -358,9 +358,9 @@ class Bench(Section):
     """Rollouts per item and model."""
     fewshot: int = Field(2, ge=1)
     """Worked examples of base_fewshot."""
-    heldout_items: int = Field(48, ge=1)
+    heldout_items: int = Field(44, ge=1)
     """Most items of suite `heldout` (new tasks of trained groups)."""
-    unseen_items: int = Field(16, ge=0)
+    unseen_items: int = Field(10, ge=0)
     """Most items of suite `unseen` (groups never trained on)."""
     resamples: int = Field(10_000, ge=100)
     """Bootstrap resamples of the intervals (tasks as units)."""
@@ -471,9 +471,9 @@ def load(values: Mapping[str, Any], source: str = "config") -> Config:
 
 
 def locate(config: Config, root: Path) -> Config:
-    """The configuration with its input folders found: relative to the current directory, else to the repository at `root`.
+    """The configuration with its input folders and files found: relative to the current directory, else to the repository at `root`.
 
-    Raises UserError for a folder that is in neither place.
+    Raises UserError for one that is in neither place.
     """
 
     def found(key: str, folder: str, file: bool = False) -> str:
@@ -487,6 +487,9 @@ def locate(config: Config, root: Path) -> Config:
     values["prompts"] = found("prompts", config.prompts)
     values["seeds"]["taxonomy"] = found("seeds.taxonomy", config.seeds.taxonomy)
     values["seeds"]["personas"]["attributes"] = found("seeds.personas.attributes", config.seeds.personas.attributes, file=True)
+    for run in ("sft", "rl"):
+        if file := values["training"][run]["deepspeed"]:
+            values["training"][run]["deepspeed"] = found(f"training.{run}.deepspeed", file, file=True)
     values["seeds"]["skills"]["folders"] = [found("seeds.skills.folders", folder) for folder in config.seeds.skills.folders]
     return load(values)
 
