@@ -159,6 +159,8 @@ def save(trainer: Any, tokenizer: Any, out: Path) -> None:
         if state is not None:
             raise UserError("training.sft: LoRA adapters cannot be merged under DeepSpeed here; set lora_rank to 0 or deepspeed to null")
         model = model.merge_and_unload()
+    if state is not None:  # gathered weights are copies, so that tied ones would be saved twice
+        state = {name: weight for name, weight in state.items() if name not in model.all_tied_weights_keys}
     with writing_folder(out) as folder:
         model.save_pretrained(folder, state_dict=state)
         tokenizer.save_pretrained(folder)
