@@ -12,8 +12,9 @@ demo: env
 	snakemake --profile local all
 	python scripts/print_report.py
 
+# The small whole run comes first: it takes as long as all other tests together, which the second process works on meanwhile.
 test: env
-	python -m pytest
+	OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile tests/workflow/test_small_run.py tests
 
 env: .venv/.installed
 	@envs/bubblewrap.sh
