@@ -42,13 +42,30 @@ def ask(job, messages):
     return json.loads(text)["choices"][0]["message"]
 
 
+def sendable(call):
+    """The call as the history repeats it. Servers read its arguments as a JSON object and fail on any other text, so that is wrapped."""
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict):
+        function = {"name": "unreadable", "arguments": json.dumps({"unreadable": str(call)})}
+        call = {"id": None, "type": "function"}
+    raw = function.get("arguments")
+    try:
+        value = json.loads(raw or "{}") if isinstance(raw, str | None) else raw
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        value, raw = {"unreadable": raw}, None
+    arguments = raw if isinstance(raw, str) else json.dumps(value, ensure_ascii=False)
+    return call | {"function": {"name": str(function.get("name")), "arguments": arguments}}
+
+
 def main():
     job = json.load(sys.stdin)
     messages, toolbox, malformed = job["messages"], Toolbox("/workspace"), 0
     while (message := ask(job, messages)) is not None:
         calls = message.get("tool_calls") or []
         reply = {"role": "assistant", "content": message.get("content")}
-        messages.append(reply | ({"tool_calls": calls} if calls else {}))
+        messages.append(reply | ({"tool_calls": [sendable(call) for call in calls]} if calls else {}))
         if not calls:
             break
         usable = False

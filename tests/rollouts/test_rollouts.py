@@ -78,6 +78,9 @@ def test_a_malformed_call_is_answered_and_can_be_mended(stage):
     assert row["status"] == "finished"
     answer = next(m["content"] for m in stage.bodies[1]["messages"] if m["role"] == "tool")
     assert answer.startswith("error: the arguments of write are not JSON")
+    repeated = next(m["tool_calls"][0] for m in stage.bodies[1]["messages"] if m.get("tool_calls"))
+    # transformers serve, among others, answers 500 to a history whose arguments are not a JSON object
+    assert json.loads(repeated["function"]["arguments"]) == {"unreadable": "{"}
 
 
 @pytest.mark.parametrize("answer", [lambda: web.Response(status=500, text="down"), lambda: web.Response(text="{}")])
