@@ -250,7 +250,7 @@ class Student(Section):
 
 
 class Sft(Section):
-    steps: int = Field(36, ge=1)
+    steps: int = Field(32, ge=1)
     """Optimiser steps."""
     learning_rate: float = Field(4e-4, gt=0)
     batch_size: int = Field(4, ge=1)
@@ -280,13 +280,13 @@ class Sft(Section):
 
 
 class Rl(Section):
-    steps: int = Field(3, ge=1)
+    steps: int = Field(2, ge=1)
     """Optimiser steps (paper: 100)."""
     learning_rate: float = Field(1e-6, gt=0)
     prompts_per_step: int = Field(1, ge=1)
     """Tasks per step (paper: 8)."""
-    rollouts_per_prompt: int = Field(8, ge=2)
-    """Group size."""
+    rollouts_per_prompt: int = Field(4, ge=2)
+    """Group size (paper: 8)."""
     temperature: float = Field(0.7, gt=0)
     clip_low: float = Field(0.2, gt=0)
     clip_high: float = Field(0.28, gt=0)
@@ -324,7 +324,7 @@ class Calibration(Section):
     """Model that should often fail it."""
     rollouts: int = Field(4, ge=1)
     """Rollouts of each per candidate."""
-    spare: float = Field(1.5, ge=1)
+    spare: float = Field(1.35, ge=1)
     """Candidates calibrated per item wanted, so that a suite is full after those that fail; further tasks are not rolled out."""
     min_strong: Share = 0.2
     """Least mean score of the strong model."""
@@ -333,7 +333,7 @@ class Calibration(Section):
 
 
 class Serving(Section):
-    max_tokens: int = Field(80, ge=1)
+    max_tokens: int = Field(72, ge=1)
     """Most completion tokens per call of a student on the bench."""
     max_turns: int = Field(4, ge=1)
     """Model calls per bench rollout of a student."""
@@ -341,12 +341,12 @@ class Serving(Section):
     """Seconds per bench rollout of a student, and until one of its requests is given up: a CPU serves slowly."""
     temperature: float = Field(0.0, ge=0, le=2)
     """Sampling temperature of students on the bench."""
-    concurrency: int = Field(4, ge=1)
+    concurrency: int = Field(12, ge=1)
     """Bench rollouts in flight against one student server."""
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     """Number type of the served student."""
-    arguments: list[str] = ["--continuous-batching", "--cb-num-blocks", "64", "--cb-max-batch-tokens", "512"]
-    """Further arguments of `transformers serve`. The default answers requests together, with a cache of 64 blocks of 256 tokens."""
+    arguments: list[str] = ["--continuous-batching", "--cb-block-size", "32", "--cb-num-blocks", "256", "--cb-max-batch-tokens", "256"]
+    """Further arguments of `transformers serve`. The default answers requests together, with a cache of 256 blocks of 32 tokens."""
 
 
 class Bench(Section):
@@ -358,9 +358,9 @@ class Bench(Section):
     """Rollouts per item and model."""
     fewshot: int = Field(2, ge=1)
     """Worked examples of base_fewshot."""
-    heldout_items: int = Field(44, ge=1)
+    heldout_items: int = Field(42, ge=1)
     """Most items of suite `heldout` (new tasks of trained groups)."""
-    unseen_items: int = Field(10, ge=0)
+    unseen_items: int = Field(8, ge=0)
     """Most items of suite `unseen` (groups never trained on)."""
     resamples: int = Field(10_000, ge=100)
     """Bootstrap resamples of the intervals (tasks as units)."""

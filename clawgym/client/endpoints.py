@@ -111,7 +111,8 @@ async def _checkpoint(folder: Path, log: Path | None, dtype: str, arguments: Seq
         process = await asyncio.create_subprocess_exec(
             program, "serve", str(folder), "--host", "127.0.0.1", "--port", str(port), "--dtype", dtype, *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
+            # Spinning threads stand still on a core that an agent's process needs: a step then takes many times as long.
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_WAIT_POLICY": "PASSIVE"},
             start_new_session=True, preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )  # fmt: skip
     try:
