@@ -39,7 +39,9 @@ LEXERS = {"md": "markdown", "py": "python", "yml": "yaml", "sh": "bash", "jsonl"
 def visible(value: object) -> str:
     """Text that cannot steer the terminal: control and formatting characters but newline and tab as `\\x1b` escapes."""
     text = str(value)
-    return "".join(c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf") else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def shorten(text: str, full: bool) -> str:
@@ -158,7 +160,7 @@ def arguments(value: object, full: bool) -> RenderableType:
     """Tool-call arguments: one line per argument, or the text as it is when it is not a JSON object."""
     try:
         parsed = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
     if not isinstance(parsed, dict):
         return plain(value, full, "red")

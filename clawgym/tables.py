@@ -37,7 +37,19 @@ def code_version() -> str:
 def fingerprint(value: Any) -> str:
     """Hash of a JSON-serialisable value that does not depend on key order: 16 hex digits."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def encodable(value: Any) -> Any:
+    """A JSON-like value whose texts can all be written as UTF-8: lone surrogates become `?`.
+
+    JSON can spell half a surrogate pair, and the name of a file need not be UTF-8, so models, agents and graders produce such texts.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    return [encodable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @contextmanager
@@ -69,7 +81,10 @@ def write_table(rows: Iterable[dict] | pa.Table, schema: pa.Schema, path: Path, 
         unknown = {name for row in rows for name in row} - set(schema.names)
         if unknown:
             raise ValueError(f"{path}: columns {sorted(unknown)} are not in the schema of this artefact")
-        rows = pa.Table.from_pylist(rows, schema=schema)
+        try:
+            rows = pa.Table.from_pylist(rows, schema=schema)
+        except UnicodeEncodeError:
+            rows = pa.Table.from_pylist(encodable(rows), schema=schema)
     for field in schema:
         if not field.nullable and rows[field.name].null_count:
             raise ValueError(f"{path}: column {field.name} has nulls, its schema allows none")
@@ -131,6 +146,6 @@ def read_jsonl(path: Path) -> list[dict]:
             while chunk := reader.read(1 << 20):
                 chunks.append(chunk)
         raw = b"".join(chunks)
-    lines = raw.decode().split("\n")
-    records = [json.loads(line) for line in lines[:-1] if line]  # what follows the last newline was not finished
+    lines = raw.split(b"\n")
+    records = [json.loads(line) for line in lines[:-1] if line]  # what follows the last newline was not finished, maybe inside a character
     return [record for record in records if "provenance" not in record]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from clawgym.errors import UserError
-from clawgym.tables import code_version, column, provenance, read_jsonl, read_rows, write_jsonl, write_table
+from clawgym.tables import code_version, column, fingerprint, provenance, read_jsonl, read_rows, write_jsonl, write_table
 
 SCHEMA = pa.schema([column("id", pa.string(), "record"), column("score", pa.float64(), "measured", unit="0..1", nullable=True)])
 
@@ -48,6 +48,17 @@ def test_jsonl_round_trip_hides_the_header(tmp_path, name):
     records = [{"a": "ü\n", "n": i} for i in range(100)]
     write_jsonl(records, tmp_path / name, {"seed": 1})
     assert read_jsonl(tmp_path / name) == records
+
+
+def test_half_a_surrogate_pair_is_written_as_a_question_mark(tmp_path):
+    write_table([{"id": "a\ud83d", "score": 1.0}], SCHEMA, tmp_path / "t.parquet", {})
+    assert read_rows(tmp_path / "t.parquet", SCHEMA)[0]["id"] == "a?"
+    assert fingerprint(["\ud83d"]) != fingerprint(["?"])
+
+
+def test_a_jsonl_cut_inside_a_character_gives_what_was_complete(tmp_path):
+    (tmp_path / "c.jsonl").write_bytes('{"a": 1}\n{"a": "ü'.encode()[:-1])
+    assert read_jsonl(tmp_path / "c.jsonl") == [{"a": 1}]
 
 
 def _write_for_ever(path, rows):

@@ -25,7 +25,7 @@ from clawgym.client.endpoints import identity, is_local, serve
 from clawgym.client.store import Store, Usage
 from clawgym.config import Model, Spend
 from clawgym.errors import UserError
-from clawgym.tables import fingerprint
+from clawgym.tables import encodable, fingerprint
 
 T = TypeVar("T", bound=BaseModel)
 Row = TypeVar("Row")
@@ -110,7 +110,7 @@ def extract_json(text: str) -> Any:
     for candidate in (text, *fenced):
         try:
             return json.loads(candidate, strict=False)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     decoder = json.JSONDecoder(strict=False)
     for start in (match.start() for match in re.finditer(r"[{\[]", text)):
@@ -118,6 +118,8 @@ def extract_json(text: str) -> Any:
             value, _ = decoder.raw_decode(text, start)
         except ValueError:
             continue
+        except RecursionError:
+            break  # thousands of brackets: each of them would be tried as deeply again
         if isinstance(value, dict) and value:
             return value
     raise ValueError("the answer is not a JSON object")
@@ -354,7 +356,7 @@ class Client:
                 wait = retry_after(error.response.headers)
                 if error.status_code < 500 and error.status_code not in RETRIED_4XX:
                     break
-            except (openai.APIError, ValueError) as error:
+            except (openai.APIError, ValueError, RecursionError) as error:
                 failure = Unanswered("model_api", f"not a chat completion: {error}"[:1000])
             if attempt < model.retries:
                 self._count(role, retries=1)
@@ -459,7 +461,7 @@ def _completion(reply: Any, messages: list[Message]) -> Completion:
     if not getattr(reply, "choices", None):
         raise ValueError(f"no choices in {str(getattr(reply, 'error', None) or reply)[:300]}")
     choice, usage = reply.choices[0], reply.usage
-    message = choice.message.model_dump(exclude_none=True)
+    message = encodable(choice.message.model_dump(exclude_none=True))
     return Completion(
         message=message,
         finish_reason=choice.finish_reason or "stop",

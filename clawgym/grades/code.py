@@ -5,7 +5,6 @@ standard library only. Its prints, and whatever the graded files print when the 
 """
 
 import json
-import math
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,6 +102,6 @@ def validated(scores: dict) -> CodeResult:
     if not 0 < len(scores) <= MAX_CHECKS:
         return CodeResult(None, "grader_invalid", f"{len(scores)} checks; expected 1 to {MAX_CHECKS}")
     for name, score in scores.items():
-        if isinstance(score, str) or not math.isfinite(score) or not 0 <= score <= 1:
-            return CodeResult(None, "grader_invalid", f"check {name!r} is {score!r}; expected a number from 0 to 1")
+        if isinstance(score, str) or not 0 <= score <= 1:  # NaN is not in between either
+            return CodeResult(None, "grader_invalid", f"check {name!r} is {str(score)[:80]}; expected a number from 0 to 1")
     return CodeResult({name: float(score) for name, score in scores.items()}, "ok")

@@ -72,5 +72,5 @@ def _arguments(raw: Any) -> Any:
         return raw or {}
     try:
         return json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"raw": raw}

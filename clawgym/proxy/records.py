@@ -6,7 +6,7 @@ from typing import Any
 
 import zstandard
 
-from clawgym.tables import code_version
+from clawgym.tables import code_version, encodable
 
 
 class Capture:
@@ -76,5 +76,5 @@ class Assembly:
         message = dict(self.message)
         if self.calls:
             message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
-        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
+        choice = {"index": 0, "message": encodable(message), "finish_reason": self.finish_reason}
         return {**self.head, "object": "chat.completion", "choices": [choice]} | ({"usage": self.usage} if self.usage else {})

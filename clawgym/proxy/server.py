@@ -27,6 +27,7 @@ from clawgym.client.endpoints import is_local
 from clawgym.config import Model, Spend
 from clawgym.errors import UserError
 from clawgym.proxy.records import Assembly, Capture
+from clawgym.tables import encodable
 
 MAX_BODY = 64 * 2**20
 # Fields of a request that the agent may choose; the model, its sampling and its limits come from the configuration.
@@ -280,7 +281,7 @@ class Proxy:
                         if reply.status < 500 and reply.status not in RETRIED_4XX:
                             raise problem
                     break
-            except (aiohttp.ClientError, ValueError) as error:
+            except (aiohttp.ClientError, ValueError, RecursionError) as error:
                 problem = Upstream(f"{type(error).__name__}: {error}"[:500])
             except TimeoutError:
                 problem = Upstream(f"no answer within {self.model.timeout_s:g} s", 504)
@@ -312,7 +313,7 @@ class Proxy:
                 await response.write(b"data: " + line + b"\n\n")
             if not assembly.complete:
                 raise ValueError("the stream ended without a finish_reason")
-        except (aiohttp.ClientError, ValueError, TimeoutError) as error:
+        except (aiohttp.ClientError, ValueError, RecursionError, TimeoutError) as error:
             if response.prepared:
                 if request.transport is not None:
                     request.transport.close()  # the agent must not take half an answer for a whole one
@@ -324,7 +325,7 @@ class Proxy:
 
 def _whole(text: str) -> dict:
     """The completion in a reply. Raises ValueError if there is none (some gateways wrap errors in a 200)."""
-    completion = json.loads(text)
+    completion = encodable(json.loads(text))
     message = None
     if isinstance(completion, dict) and isinstance(completion.get("choices"), list) and completion["choices"]:
         message = completion["choices"][0].get("message") if isinstance(completion["choices"][0], dict) else None

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from clawgym.tables import encodable
+
 CLIP = 2400  # characters of one message or file shown on the page
 
 
@@ -150,8 +152,8 @@ def _text(content: Any) -> str:
 def _arguments(raw: Any) -> list[tuple[str, str]]:
     """Arguments of a call as named texts. What is not a JSON object, as a model may write it, is shown as it is."""
     try:
-        values = json.loads(raw) if isinstance(raw, str) else raw
-    except json.JSONDecodeError:
+        values = encodable(json.loads(raw) if isinstance(raw, str) else raw)
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         return [("", clip(str(raw)))]

@@ -51,7 +51,7 @@ def sendable(call):
     raw = function.get("arguments")
     try:
         value = json.loads(raw or "{}") if isinstance(raw, str | None) else raw
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         value, raw = {"unreadable": raw}, None

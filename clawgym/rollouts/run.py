@@ -59,7 +59,10 @@ class Plan:
         inputs = {key: task.get(key) for key in ("task_id", "instruction", "files")}
         agent = hashlib.sha256(b"".join(source.read_bytes() for source in AGENT)).hexdigest()
         bounds = self.sandbox.limits.model_dump()
-        return fingerprint([self.name, identity(self.model), model, limits, bounds, inputs, attempt, self.seed, self.prefix, SYSTEM, agent])
+        server = [self.dtype, *self.arguments] if self.model.base_url == "checkpoint" else []
+        return fingerprint(
+            [self.name, identity(self.model), server, model, limits, bounds, inputs, attempt, self.seed, self.prefix, SYSTEM, agent]
+        )
 
 
 def rollout_id(task_id: str, model: str, attempt: int) -> str:

@@ -64,7 +64,7 @@ def parse(call, names):
         return name, None, f"error: there is no tool {name[:40]}; use one of {', '.join(names)}"
     try:
         arguments = json.loads(raw or "{}") if isinstance(raw, str) or raw is None else raw
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         return name, None, f"error: the arguments of {name} are not JSON ({problem})"
     return name, arguments, problem_with(name, arguments)
 
@@ -95,13 +95,15 @@ class Toolbox:
         if problem:
             return problem
         try:
-            return shorten(getattr(self, name)(**{key: arguments[key] for key in arguments if key in self._known(name)}))
+            answer = getattr(self, name)(**{key: arguments[key] for key in arguments if key in self._known(name)})
         except FileNotFoundError as error:
-            return f"error: no such file or folder: {error.filename or arguments.get('path')}"
+            answer = f"error: no such file or folder: {error.filename or arguments.get('path')}"
         except UnicodeDecodeError:
-            return f"error: {arguments['path']} is not text"
-        except (OSError, ValueError, MemoryError) as error:
-            return f"error: {type(error).__name__}: {error}"
+            answer = f"error: {arguments['path']} is not text"
+        except Exception as error:  # of any type: optional arguments may be anything, a tool that fails must not end the agent
+            answer = f"error: {type(error).__name__}: {error}"
+        # Names of files need not be UTF-8, what goes into a request must be.
+        return shorten(answer.encode("utf-8", "replace").decode())
 
     @staticmethod
     def _known(name):

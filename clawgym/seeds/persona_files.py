@@ -42,7 +42,7 @@ def _from_jsonl(path: Path, column: str) -> Iterator[str]:
                 continue
             try:
                 record = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise UserError(f"{path}: line {number}: expected one JSON object per line ({error}); correct or remove the line") from None
             if not isinstance(record, dict):
                 raise UserError(f"{path}: line {number}: expected a JSON object, found {type(record).__name__}; correct or remove the line")

@@ -52,7 +52,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     arguments = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
     try:
         valid = isinstance(json.loads(arguments or "{}"), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         valid = False
     if not valid:
         raise Unusable(f"a call of {function['name']} has arguments that are not a JSON object")

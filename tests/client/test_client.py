@@ -291,3 +291,13 @@ def test_entries_at_the_same_url_but_another_version_do_not_share_answers(tmp_pa
     before = identity(entry)
     (tmp_path / "model.safetensors").write_text("new weights")
     assert identity(entry) != before
+
+
+def test_answers_of_a_model_gone_wild_are_invalid_and_no_crash(ask):
+    async def both(opened):
+        with pytest.raises(Unanswered, match="invalid_output"):
+            await opened.structured("author", HELLO, Answer)
+        return await opened.chat("author", [{"role": "user", "content": "and text?"}])
+
+    _, completion = ask(lambda n, body: answer("[" * 5000 if n < 2 else "half a pair \ud83d"), both)
+    assert completion.text == "half a pair ?"

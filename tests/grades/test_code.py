@@ -116,3 +116,8 @@ def test_what_is_no_measurement_is_null_with_its_reason(tmp_path, code, status):
     assert result.scores is None
     # A fork bomb may starve (the kernel's own bound) before it is counted and killed.
     assert result.status == status or (status == "grader_killed" and result.status in ("grader_crash", "grader_timeout")), result
+
+
+@pytest.mark.parametrize("score", ["10**400", "-(10**400)", "float('nan')", "float('inf')", "1.0001"])
+def test_numbers_outside_0_to_1_of_any_size_are_no_measurement(tmp_path, score):
+    assert grade(body(f"return {{'a': {score}}}"), tmp_path).status == "grader_invalid"

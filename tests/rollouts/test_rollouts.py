@@ -4,6 +4,7 @@ import json
 import os
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ from aiohttp import web
 
 from clawgym import config
 from clawgym.errors import UserError
-from clawgym.rollouts.run import require_rollouts
+from clawgym.rollouts.run import Plan, require_rollouts
 from clawgym.rollouts.schema import ROLLOUT
 from clawgym.tables import read_jsonl, write_table
 from clawgym.tasks.schema import TASK
@@ -176,3 +177,17 @@ def test_the_script_shards_filters_by_split_and_collects(tmp_path, monkeypatch):
             "--out",
             "x.parquet",
         )
+
+
+def test_a_model_that_only_opens_brackets_is_malformed_and_not_a_failure(stage):
+    (row,) = stage.run(turns(say(None, ("read", "[" * 5000)), say("half a pair \ud83d")))
+    assert (row["status"], row["final_text"]) == ("finished", "half a pair ?")
+    (row,) = stage.run(turns(say(None, ("read", "{" + '"a": {' * 5000))), [task("t2")])
+    assert row["status"] == "malformed"
+
+
+def test_another_way_of_serving_a_checkpoint_is_another_rollout(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    plan = Plan("sft", config.Model(base_url="checkpoint", model=str(tmp_path)), config.Rollouts(), config.Sandbox(), config.Spend(), 1)
+    marks = {plan.fingerprint(task(), 0), replace(plan, dtype="float32").fingerprint(task(), 0)}
+    assert len(marks | {replace(plan, arguments=("--quantization", "bnb-4bit")).fingerprint(task(), 0)}) == 3

@@ -89,3 +89,20 @@ def test_calls_are_parsed_as_the_model_wrote_them():
     assert toolbox.parse(call, names) == ("read", {"path": "a"}, None)
     for bad in ({}, None, {"function": {"name": "write", "arguments": "{}"}}, {"function": {"name": "read", "arguments": '["a"]'}}):
         assert toolbox.parse(bad, names)[2].startswith("error:")
+
+
+def test_no_optional_argument_and_no_file_name_ends_the_tools(tools):
+    for name, arguments in [
+        ("exec", {"command": "true", "timeout": [1]}),
+        ("exec", {"command": "true", "timeout": None}),
+        ("process", {"action": "start", "command": 7}),
+        ("process", {"action": "poll", "id": ["1"]}),
+        ("read", {"path": "half a pair \ud83d"}),
+    ]:
+        assert tools.call(name, arguments).startswith("error:")
+    assert tools.call("exec", {"command": r"touch $'\xff'"}) == "(no output)"
+    assert tools.call("read", {"path": "."}) == "error: this is a folder; it has\n?"
+
+
+def test_arguments_nested_without_end_are_malformed():
+    assert "not JSON" in toolbox.parse({"function": {"name": "read", "arguments": "[" * 5000}}, ["read"])[2]
