@@ -1,5 +1,6 @@
 """What every script shares: a user's mistake ends as one clear line and a non-zero exit code."""
 
+import errno
 import sys
 from collections.abc import Callable
 
@@ -7,9 +8,14 @@ from clawgym.errors import UserError
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run `main`; print a UserError without traceback and exit with 2."""
+    """Run `main`; print a UserError, or that the disk is full, without traceback and exit with 2."""
     try:
         main()
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        print(f"error: {error.filename or 'results'}: the disk is full ({error.strerror}); free some space and run again", file=sys.stderr)
         sys.exit(2)

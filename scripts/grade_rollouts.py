@@ -13,6 +13,7 @@ from clawgym.cli import run
 from clawgym.client import Client, prompt_hash
 from clawgym.config import Settings
 from clawgym.errors import UserError
+from clawgym.grades.code import require_sandbox
 from clawgym.grades.grade import Grader, grade_all
 from clawgym.grades.schema import GRADE, SCORE
 from clawgym.rollouts.schema import ROLLOUT
@@ -29,6 +30,7 @@ async def grade(settings: Settings, rollouts: list[dict], tasks: dict, verifiers
             Sandbox.from_settings(sandbox), client, settings["prompts"], settings["grades"], judge.model, folder, sandbox.parallel
         )
         grades, scores = await grade_all(grader, rollouts, tasks, verifiers)
+        require_sandbox((row["status"] for row in grades if row["grader"] == "code"), str(folder))
         judged = [(row["status"], row["detail"]) for row in grades if row["rule_id"] is not None and row["status"] != "rollout_failed"]
         client.require_answers([(kind, detail or "") for kind, detail in judged if kind != "ok"], len(judged))
     return grades, scores

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clawgym.cli import run
 from clawgym.config import Settings
+from clawgym.grades.code import require_sandbox
 from clawgym.sandbox import Sandbox
 from clawgym.shards import belongs
 from clawgym.tables import fingerprint, read_rows, write_table
@@ -42,6 +43,7 @@ def main() -> None:
             solver_asked=asked,
         )
     )
+    require_sandbox((row["status"] for row in cards), str(args.cards))
     write_table(cards, CARD, args.cards, {"config": fingerprint(settings.parts)})
     failed = sum(row["score"] is None for row in cards)
     print(f"{len(cards)} card rows of {len({row['task_id'] for row in cards})} tasks, {failed} without a score")

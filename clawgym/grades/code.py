@@ -4,16 +4,22 @@ Contract of a grader (PinchBench, ClawGym): source that defines `grade(transcrip
 standard library only. Its prints, and whatever the graded files print when the grader runs them, are not the result.
 """
 
+import asyncio
 import json
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from clawgym import config
+from clawgym.errors import UserError
 from clawgym.grades.transcript import events
 from clawgym.sandbox import Sandbox
 
 MAX_CHECKS = 200
+SANDBOX_TRIES = 3
+FIRST_PAUSE_S = 0.5
+MAX_UNMEASURED = 0.2
 
 # The result goes to a duplicate of stdout that no child inherits, marked by a nonce that is read from stdin and lies only in this
 # process, which is not dumpable: its memory and descriptors are closed to others of the same user (prctl PR_SET_DUMPABLE = 4).
@@ -71,10 +77,25 @@ async def run_code(sandbox: Sandbox, code: str, workspace: Path, transcript: lis
     nonce = secrets.token_hex(16)
     job = {"nonce": nonce, "code": code, "transcript": events(transcript), "workspace": "/workspace"}
     bounds = config.Limits.model_validate(sandbox.limits.model_dump() | {"wall_s": wall_s})
-    done = await sandbox.run(
-        ["python3", "-I", "-S", "-c", RUNNER], workspace=workspace, writable=False, stdin=json.dumps(job).encode(), limits=bounds
-    )
+    for trial in range(SANDBOX_TRIES):
+        done = await sandbox.run(
+            ["python3", "-I", "-S", "-c", RUNNER], workspace=workspace, writable=False, stdin=json.dumps(job).encode(), limits=bounds
+        )
+        if done.failure_kind != "sandbox":
+            break
+        await asyncio.sleep(FIRST_PAUSE_S * 2**trial)
     return read_result(done.stdout, nonce, done.failure_kind, done.stderr)
+
+
+def require_sandbox(statuses: Iterable[str], where: str) -> None:
+    """The gate of a job that runs graders. Raises UserError if more than a fifth of its checks found no sandbox, in spite of all tries.
+
+    It fails rather than letting later stages drop good tasks and rollouts for what happened to this machine.
+    """
+    statuses = list(statuses)
+    lost = statuses.count("sandbox")
+    if lost > MAX_UNMEASURED * len(statuses):
+        raise UserError(f"{where}: the sandbox could not be started for {lost} of {len(statuses)} checks; see to it and run again")
 
 
 def read_result(stdout: bytes, nonce: str, failure_kind: str | None, stderr: bytes = b"") -> CodeResult:

@@ -291,6 +291,8 @@ class Proxy:
         raise problem
 
     def _problem(self, status: int, text: str) -> Upstream:
+        if self.model.api_key_env:  # some gateways repeat the key they refuse; this text goes to the agent, the capture and the log
+            text = text.replace(self.key, f"[{self.model.api_key_env}]")
         if status in (401, 403, 404):
             what = "access refused; check the key and its rights" if status != 404 else "not found; correct base_url or model"
             self.fatal = UserError(f"models.{self.name}: {self.model.base_url}: {what} ({status}: {text[:200]!r})")

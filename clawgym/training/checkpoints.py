@@ -1,6 +1,7 @@
 """Folders that appear whole or not at all, and the work folder that an unfinished run goes on from."""
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -53,6 +54,14 @@ def open_work(folder: Path, mark: str) -> Path | None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         marker.write_text(mark)
-    # The trainer writes trainer_state.json last: a checkpoint without it was cut off.
-    complete = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json")]
+    # The trainer writes trainer_state.json last: a checkpoint without a whole one was cut off.
+    complete = [path.parent for path in folder.glob("checkpoint-*/trainer_state.json") if _is_json(path)]
     return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except ValueError:
+        return False
+    return True

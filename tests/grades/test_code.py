@@ -1,14 +1,17 @@
 """What a grader says is believed only through its own channel, and only if it is a measurement."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
 
 from clawgym.config import Limits
 from clawgym.config import Sandbox as Settings
-from clawgym.grades.code import CodeResult, run_code
-from clawgym.sandbox import Sandbox
+from clawgym.errors import UserError
+from clawgym.grades import code as code_module
+from clawgym.grades.code import CodeResult, require_sandbox, run_code
+from clawgym.sandbox import Completed, Sandbox
 
 SETTINGS = Settings(limits=Limits(memory_mb=256, processes=60))
 
@@ -121,3 +124,28 @@ def test_what_is_no_measurement_is_null_with_its_reason(tmp_path, code, status):
 @pytest.mark.parametrize("score", ["10**400", "-(10**400)", "float('nan')", "float('inf')", "1.0001"])
 def test_numbers_outside_0_to_1_of_any_size_are_no_measurement(tmp_path, score):
     assert grade(body(f"return {{'a': {score}}}"), tmp_path).status == "grader_invalid"
+
+
+class Flaky:
+    """A sandbox that comes up after `bad` failures."""
+
+    limits = SETTINGS.limits
+
+    def __init__(self, bad):
+        self.bad = bad
+
+    async def run(self, argv, *, stdin, **rest):
+        self.bad -= 1
+        if self.bad >= 0:
+            return Completed(1, b"", b"no more processes", False, 0.0, "sandbox")
+        return Completed(0, (json.loads(stdin)["nonce"] + '{"scores": {"a": 1}}').encode(), b"", False, 0.0)
+
+
+def test_a_sandbox_that_fails_is_tried_again_and_stops_the_job_if_it_stays_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(code_module, "FIRST_PAUSE_S", 0)
+    statuses = [asyncio.run(run_code(Flaky(bad), "", tmp_path, [], 5)).status for bad in (0, 1, 2, 3)]
+    assert statuses == ["ok", "ok", "ok", "sandbox"]
+    require_sandbox(["ok"] * 4 + ["sandbox"], "here")
+    require_sandbox([], "here")
+    with pytest.raises(UserError, match="here: the sandbox could not be started for 1 of 4 checks"):
+        require_sandbox(statuses, "here")

@@ -319,3 +319,17 @@ def test_chunks_without_an_index_still_make_one_call():
         assembly.add(chunk)
     (call,) = assembly.completion()["choices"][0]["message"]["tool_calls"]
     assert call["function"] == {"name": "write", "arguments": '{"path": "a"}'}
+
+
+def test_a_key_that_the_endpoint_repeats_reaches_neither_agent_nor_records(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEST_KEY", "sk-real")
+
+    async def answer(request, body, number):
+        return web.Response(status=400, text=f"bad request by {request.headers['Authorization']}")
+
+    async def scenario(play):
+        status, told = await play.ask()
+        assert status == 502 and "sk-real" not in str(told) and "[TEST_KEY]" in str(told)
+        assert "sk-real" not in str(read_jsonl(play.capture)) + play.session.detail
+
+    play(scenario, tmp_path, answer=answer, api_key_env="TEST_KEY")

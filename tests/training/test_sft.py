@@ -114,10 +114,10 @@ def test_a_killed_run_goes_on_and_ends_the_same(whole, tiny, tmp_path, capsys):
 
 def test_work_of_other_settings_or_cut_off_is_not_taken_up(tmp_path):
     assert open_work(tmp_path / "w", "a") is None
-    for step, complete in ((2, True), (10, True), (12, False)):
+    for step, state in ((2, "{}"), (10, "{}"), (12, None), (14, '{"best_'), (16, "")):
         (tmp_path / f"w/checkpoint-{step}").mkdir()
-        if complete:
-            (tmp_path / f"w/checkpoint-{step}/trainer_state.json").write_text("{}")
+        if state is not None:
+            (tmp_path / f"w/checkpoint-{step}/trainer_state.json").write_text(state)
     assert open_work(tmp_path / "w", "a").name == "checkpoint-10"
     assert open_work(tmp_path / "w", "b") is None and not list(tmp_path.glob("w/checkpoint-*"))
 
