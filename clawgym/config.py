@@ -30,7 +30,7 @@ class Model(Section):
     """`https://…/v1` of an OpenAI-compatible server, `offline` (the rule-based stand-in) or `checkpoint` (a folder, served here)."""
     model: str
     """Model id as the server knows it (for `checkpoint`: the folder)."""
-    api_key_env: str | None = None
+    api_key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = None
     """Environment variable that holds the key. The key itself is never stored."""
     price_in: float = Field(0.0, ge=0)
     """US dollars per million prompt tokens."""
@@ -465,7 +465,8 @@ def load(values: Mapping[str, Any], source: str = "config") -> Config:
             if problem["type"] == "extra_forbidden":
                 lines.append(f"{source}: unknown key {place}; remove it or see config/config.yaml for the keys there are")
             else:
-                found = "" if isinstance(problem["input"], dict) else f" (found {problem['input']!r})"
+                secret = place.endswith("api_key_env")  # the key itself, put where the name of its variable belongs
+                found = "" if secret or isinstance(problem["input"], dict) else f" (found {problem['input']!r})"
                 lines.append(f"{source}: {place}: {problem['msg']}{found}")
         raise UserError("\n".join(lines)) from None
 
@@ -509,7 +510,8 @@ def select(config: Config, *paths: str) -> str:
     parts = {}
     for path in sorted(paths):
         value: Any = dump(config)
-        for key in path.split("."):
+        # The name of a model may have dots in it, like gpt-4.1.
+        for key in path.split(".", 1) if path.startswith("models.") else path.split("."):
             value = value[key]
         parts[path] = value
     return json.dumps(parts, sort_keys=True)

@@ -80,3 +80,16 @@ def test_input_folders_are_found_in_the_repository_when_run_elsewhere(tmp_path, 
     assert Path(located.prompts).is_dir()
     with pytest.raises(UserError, match="seeds.skills.folders: there is no folder nowhere"):
         config.locate(config.load({"seeds": {"skills": {"folders": ["nowhere"]}}}), ROOT)
+
+
+def test_a_model_may_be_called_by_a_name_with_dots():
+    loaded = config.load(
+        {"models": {"gpt-4.1": {"base_url": "http://127.0.0.1:1/v1", "model": "m"}}, "rollouts": {"teachers": ["gpt-4.1"]}}
+    )
+    assert config.Settings(config.select(loaded, "models.gpt-4.1", "seed"))["models.gpt-4.1"].model == "m"
+
+
+def test_a_key_in_place_of_its_variable_is_refused_and_not_repeated():
+    with pytest.raises(UserError, match="models.author.api_key_env") as caught:
+        config.load({"models": {"author": {"base_url": "http://x/v1", "model": "m", "api_key_env": "sk-real-1"}}})
+    assert "sk-real" not in str(caught.value)

@@ -32,6 +32,11 @@ def read_set(name: str, folder: Path, origin: Origin, limits: Limits) -> tuple[l
             task, verifier = form.parse(path, origin, limits)
             if (first := seen.get(task["task_id"])) is not None:
                 raise Malformed("duplicate_id", f"{task['task_id']} was already read from {first.name}")
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError, OSError) as error:
+            # What a stranger's file makes a parser raise: the other records are read all the same.
+            detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            rejects.append({"stage": "imports", "record_id": f"{name}:{path.name}", "reason": "unreadable", "detail": detail})
+            continue
         except Malformed as problem:
             rejects.append({"stage": "imports", "record_id": f"{name}:{path.name}", "reason": problem.reason, "detail": problem.detail})
             continue

@@ -100,7 +100,7 @@ def named_outputs(instruction: str, files: list[dict]) -> list[str]:
     return [name for name in names if name not in inputs | short and ".." not in PurePosixPath(name).parts]
 
 
-def task_row(set_name: str, task_id: str, instruction: str, category: str | None, files: list[dict], source: str, origin: Origin) -> dict:
+def task_row(set_name: str, task_id: str, instruction: str, category: object, files: list[dict], source: str, origin: Origin) -> dict:
     """A row of the task table.
 
     The sources do not say which inputs a task may change and grade the workspace as the agent left it, so every input may be modified.
@@ -110,7 +110,7 @@ def task_row(set_name: str, task_id: str, instruction: str, category: str | None
         "seed_id": None,
         "route": "import",
         "instruction": instruction,
-        "category": category or "uncategorised",
+        "category": category if category and isinstance(category, str) else "uncategorised",
         "subcategory": None,
         "kind": set_name,
         "operations": [],

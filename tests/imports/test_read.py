@@ -207,3 +207,23 @@ def test_the_published_sets_are_read_whole():
     assert (len(tasks), len(verifiers), rejects) == (66, 66, [])
     assert sum(bool(row["rubric"]) for row in verifiers) == 4 and sum(row["code"] is None for row in verifiers) == 1
     assert [file["type"] for task in tasks for file in task["files"] if file["type"].startswith("base64:")] == ["base64:xlsx"]
+
+
+# -- hostile records ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("category", ["2024-99-99", '"\\ud800"', "[" * 3000, "{a: [b]}"])
+def test_front_matter_that_upsets_a_parser_costs_no_other_record(tmp_path, category):
+    write_pinchbench(tmp_path, MARKDOWN.replace("category: writing", f"category: {category}"))
+    (tmp_path / "task_02_other.md").write_text(MARKDOWN.replace("id: task_01_letter", "id: task_02_other"))
+    tasks, _, rejects = read("pinchbench", tmp_path)
+    assert "pinchbench-task_02_other" in [task["task_id"] for task in tasks] and len(tasks) + len(rejects) == 2
+    write_table(tasks, TASK, tmp_path / "t.parquet", {})
+
+
+def test_data_nested_without_end_is_one_reject(tmp_path):
+    write_clawgym(tmp_path, "task_1")
+    (tmp_path / "task_deep").mkdir()
+    (tmp_path / "task_deep/data_entry.json").write_text("[" * 5000)
+    tasks, _, rejects = read("clawgym", tmp_path)
+    assert tasks and [(row["record_id"], row["reason"]) for row in rejects] == [("clawgym:task_deep", "unreadable")]
