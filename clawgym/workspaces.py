@@ -9,8 +9,11 @@ import io
 import os
 import shutil
 import stat
+import subprocess
 import tarfile
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import zstandard
@@ -85,6 +88,25 @@ def _remove(folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
+@contextmanager
+def scratch(prefix: str) -> Iterator[Path]:
+    """A new folder for a workspace, removed afterwards whatever was made of it."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        discard(folder)
+
+
+def discard(folder: Path) -> None:
+    """Remove a tree, even one without permissions or deeper than Python's stack and open files reach. No link is followed."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, "--", str(folder)], capture_output=True)
+
+
 def materialise(task: Mapping, folder: Path) -> None:
     """Write the task's input files into `folder` (created if missing).
 
@@ -104,7 +126,10 @@ def overlay_inputs(task: Mapping, folder: Path) -> None:
     """Lay the task's pristine inputs over what an agent left, except those it may modify.
 
     A grader then compares with the data that was given, not with what the agent made of it.
+    Raises ValueError if the tree is deeper than MAX_DEPTH.
     """
+    for _ in _walk(folder):
+        continue  # gives permissions back on its way
     root = os.open(folder, _NOFOLLOW)
     modifiable = {relative_path(path) for path in task.get("may_modify") or []}
     try:
@@ -179,14 +204,19 @@ def _walk(folder: Path):
             if stat.S_ISDIR(mode):
                 if depth == MAX_DEPTH:
                     raise ValueError(f"{folder}: folders deeper than {MAX_DEPTH}")
-                _readable(name, fd, mode, 0o500)
+                _readable(name, fd, mode, 0o700)
                 child = os.open(name, _NOFOLLOW, dir_fd=fd)
                 try:
                     yield from below(child, f"{prefix}{name}/", depth + 1)
                 finally:
                     os.close(child)
 
-    root = os.open(folder, _NOFOLLOW)
+    above = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _readable(folder.name, above, os.stat(folder.name, dir_fd=above, follow_symlinks=False).st_mode, 0o700)
+        root = os.open(folder.name, _NOFOLLOW, dir_fd=above)
+    finally:
+        os.close(above)
     try:
         yield from below(root, "", 1)
     finally:

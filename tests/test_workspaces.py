@@ -1,6 +1,7 @@
 """Workspaces come from untrusted plans and are left by untrusted agents: nothing may reach outside, and equal trees give equal bytes."""
 
 import io
+import multiprocessing
 import os
 import tarfile
 from pathlib import Path
@@ -10,6 +11,7 @@ import zstandard
 
 from clawgym import workspaces
 from clawgym.errors import UserError
+from clawgym.sandbox.base import MAX_ENTRIES, usage
 
 
 def plan(*paths: str, content: str = "x", may_modify=()) -> dict:
@@ -170,3 +172,46 @@ def test_artefacts_are_read_without_following_links(tmp_path):
     assert workspaces.read_artifact(tmp_path, "a/f", 3) == b"123"
     for path in ("l", "dl/f", "a", "pipe", "none", "../x", "/etc/passwd", ""):
         assert workspaces.read_artifact(tmp_path, path, 10) is None
+
+
+def _locked_up() -> None:
+    """As an ordinary user, for whom permissions count: lock the workspace in every way, then lay inputs over it and keep it."""
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    for locked, mode in [(".", 0), ("in", 0), ("in", 0o555), ("in/a.txt", 0)]:
+        with workspaces.scratch("clawgym-test-") as aside:
+            folder = aside / "w"
+            workspaces.materialise(plan("in/a.txt"), folder)
+            if locked == "in/a.txt":
+                (folder / "in/a.txt").unlink()
+                (folder / "in/a.txt/below").mkdir(parents=True)
+            (folder / locked).chmod(mode)
+            workspaces.overlay_inputs(plan("in/a.txt"), folder)
+            assert (folder / "in/a.txt").read_text() == "x"
+            (folder / locked).chmod(mode)
+            workspaces.snapshot(folder, aside / "s.tar.zst", 1)
+            (folder / locked).chmod(mode)
+        assert not aside.exists()
+
+
+def test_an_agent_that_takes_away_permissions_locks_nobody_out():
+    child = multiprocessing.get_context("fork").Process(target=_locked_up)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+
+
+def test_a_bottomless_tree_is_removed_and_counts_as_too_much():
+    with workspaces.scratch("clawgym-test-") as folder:
+        fd = os.open(folder, os.O_RDONLY)
+        for _ in range(1200):
+            os.mkdir("deep", dir_fd=fd)
+            below = os.open("deep", os.O_RDONLY, dir_fd=fd)
+            os.close(fd)
+            fd = below
+        os.close(fd)
+        assert usage(folder)[1] > MAX_ENTRIES
+        with pytest.raises(ValueError, match="deeper than"):
+            workspaces.overlay_inputs(plan("a"), folder)
+    assert not folder.exists()

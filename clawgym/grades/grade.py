@@ -1,7 +1,6 @@
 """Grades of rollouts: code checks in a fresh sandbox on the snapshot, rubric rules by the judge, and the task score s of the paper."""
 
 import asyncio
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -98,7 +97,7 @@ class Grader:
             return unmeasured(rollout, verifier, self.judge, "rollout_failed", rollout["failure_kind"])
         if rollout["snapshot"] is None:
             return unmeasured(rollout, verifier, self.judge, "no_snapshot", rollout["detail"])
-        with tempfile.TemporaryDirectory(prefix="clawgym-grade-") as aside:
+        with workspaces.scratch("clawgym-grade-") as aside:
             workspace = Path(aside, "workspace")
             workspaces.restore(self.folder / rollout["snapshot"], workspace, self.sandbox.limits.disk_mb)
             workspaces.overlay_inputs(task, workspace)

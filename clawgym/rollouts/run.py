@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -115,7 +114,7 @@ async def roll_out(plan: Plan, proxy: Proxy, sandbox: Sandbox, task: dict, attem
     limits = plan.rollouts
     capture, archive = folder / "capture.jsonl.zst", folder / "snapshot.tar.zst"
     row = {"rollout_id": name, "task_id": task["task_id"], "model": plan.name, "attempt": attempt, "runtime": limits.runtime}
-    with tempfile.TemporaryDirectory(prefix="clawgym-") as aside:  # short: the path of a Unix socket has at most 107 bytes
+    with workspaces.scratch("clawgym-") as aside:  # short: the path of a Unix socket has at most 107 bytes
         workspace, socket = Path(aside, "workspace"), Path(aside, "model.sock")
         workspaces.materialise(task, workspace)
         budget = Budget(limits.max_turns, limits.max_tokens, limits.wall_s)

@@ -1,5 +1,6 @@
 """What every sandbox backend gives: one bounded run, or one process to talk with, in a workspace and without a network."""
 
+import errno
 import os
 from collections import deque
 from dataclasses import dataclass
@@ -134,6 +135,7 @@ def usage(folder: Path) -> tuple[int, int]:
                     size += entry.stat(follow_symlinks=False).st_blocks * 512
                     if entry.is_dir(follow_symlinks=False):
                         pending.append(entry.path)
-        except (FileNotFoundError, PermissionError, NotADirectoryError):
-            continue  # the tree changes while it is read; what is gone takes no space
+        except OSError as error:
+            # The tree changes while it is read; what is gone takes no space. What lies too deep to be counted is too much.
+            entries += MAX_ENTRIES + 1 if error.errno == errno.ENAMETOOLONG else 0
     return size, entries

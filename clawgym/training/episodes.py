@@ -5,7 +5,6 @@ that its prompts are those of rollouts and bench.
 """
 
 import asyncio
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -45,12 +44,15 @@ class Episode:
         return self._tools.call(name, arguments)
 
     async def _score(self) -> float | None:
-        """Mean of the code checks, or null where sandbox or grader failed: that is not the model's doing and earns no zero."""
+        """Mean of the code checks, or null where nothing was measured: sandbox or grader failed, or the tree is too deep to be graded."""
         failed = self._tools.failure_kind == "sandbox"
         self._tools.close()
         if failed:
             return None
-        workspaces.overlay_inputs(self._task, self._folder / "workspace")
+        try:
+            workspaces.overlay_inputs(self._task, self._folder / "workspace")
+        except ValueError:
+            return None
         result = await run_code(self.sandbox, self._task["code"], self._folder / "workspace", [], self.grade_s)
         return None if result.scores is None else fmean(result.scores.values())
 
@@ -58,7 +60,7 @@ class Episode:
         if self._tools is not None:
             self._tools.close()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            workspaces.discard(self._folder)
         self._folder = self._tools = None
 
 

@@ -54,7 +54,7 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
         return card_rows(task["task_id"], name, checks, result.scores, result.status)
 
     rows = []
-    with tempfile.TemporaryDirectory(prefix="clawgym-card-") as parent:
+    with workspaces.scratch("clawgym-card-") as parent:
         folders = {name: Path(parent, name) for name in ("initial", "empty", "oracle")}
         for folder in folders.values():
             folder.mkdir()
@@ -64,16 +64,24 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
         if verifier["solution"] is not None:
             workspaces.materialise(task, folders["oracle"])
             done = await solve(sandbox, verifier["solution"], folders["oracle"])
-            if done.exit_code != 0 or done.failure_kind:
+            if done.exit_code != 0 or done.failure_kind or not _overlaid(task, folders["oracle"]):
                 status = "sandbox" if done.failure_kind == "sandbox" else "solver_failed"
                 rows += card_rows(task["task_id"], "oracle", checks, None, status)
             else:
-                workspaces.overlay_inputs(task, folders["oracle"])
                 answer = event("assistant", done.stdout.decode(errors="replace"))
                 rows += await state("oracle", folders["oracle"], [*asked, answer])
         elif solver_asked:
             rows += card_rows(task["task_id"], "oracle", checks, None, "solver_failed")
     return rows
+
+
+def _overlaid(task: dict, folder: Path) -> bool:
+    """Lay the inputs over what the program left, unless it left a tree too deep to be walked."""
+    try:
+        workspaces.overlay_inputs(task, folder)
+    except ValueError:
+        return False
+    return True
 
 
 async def run_cards(

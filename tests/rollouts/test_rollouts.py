@@ -191,3 +191,10 @@ def test_another_way_of_serving_a_checkpoint_is_another_rollout(tmp_path):
     plan = Plan("sft", config.Model(base_url="checkpoint", model=str(tmp_path)), config.Rollouts(), config.Sandbox(), config.Spend(), 1)
     marks = {plan.fingerprint(task(), 0), replace(plan, dtype="float32").fingerprint(task(), 0)}
     assert len(marks | {replace(plan, arguments=("--quantization", "bnb-4bit")).fingerprint(task(), 0)}) == 3
+
+
+def test_a_bottomless_folder_ends_its_rollout_and_not_the_job(stage):
+    dig = "import os\nfor _ in range(1200):\n    os.mkdir('d' * 50)\n    os.chdir('d' * 50)\n"
+    script = turns(say(None, ("write", {"path": "dig.py", "content": dig}), ("exec", {"command": "python3 dig.py"})), say("Done."))
+    (row,) = stage.run(script)
+    assert (row["status"], row["failure_kind"], row["snapshot"]) == ("killed", None, None)
