@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from clawgym.errors import UserError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
+
+
+STUDENTS = ("base", "base_fewshot", "sft", "rl")
 
 
 class Section(BaseModel):
@@ -48,6 +51,13 @@ class Model(Section):
     """Further tries after 429, 5xx, resets and timeouts, with growing pauses."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Further fields of every request, e.g. `{"chat_template_kwargs": {"enable_thinking": false}}`."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_key(cls, url: str) -> str:
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise ValueError("expected a URL without user and password, since it is shown in logs and report; name the key in api_key_env")
+        return url
 
 
 def _offline(name: str, **changes: Any) -> Model:
@@ -432,6 +442,10 @@ class Config(Section):
         for where, names in used.items():
             if missing := [name for name in names if name not in self.models]:
                 raise ValueError(f"{where} names {missing}, but models: has no such entry; add it under models:")
+            if len(set(names)) < len(names):
+                raise ValueError(f"{where} names {names}; each must be another one")
+        if taken := [name for name in self.models if name in STUDENTS or name.startswith(("sft.", "rl."))]:
+            raise ValueError(f"models names {taken}, which the bench calls its students by; choose other names")
         if "baseline" not in self.variants:
             raise ValueError("variants: must contain baseline")
         for name, changes in self.variants.items():
@@ -465,7 +479,7 @@ def load(values: Mapping[str, Any], source: str = "config") -> Config:
             if problem["type"] == "extra_forbidden":
                 lines.append(f"{source}: unknown key {place}; remove it or see config/config.yaml for the keys there are")
             else:
-                secret = place.endswith("api_key_env")  # the key itself, put where the name of its variable belongs
+                secret = place.endswith(("api_key_env", "base_url"))  # a key that was put there is not repeated
                 found = "" if secret or isinstance(problem["input"], dict) else f" (found {problem['input']!r})"
                 lines.append(f"{source}: {place}: {problem['msg']}{found}")
         raise UserError("\n".join(lines)) from None

@@ -45,6 +45,19 @@ def persona_file(wildcards):
 
 def skill_files(wildcards):
     """Every SKILL.md of the skill folders, so that an edited, new or removed one annotates the skills again."""
+    return [path for path in all_skill_files() if not set("{}") & set(path)]
+
+
+def odd_skill_files():
+    """Hash of the skills whose paths have braces, which are wildcards to Snakemake, so that they cannot be inputs."""
+    digest = hashlib.sha256()
+    for path in all_skill_files():
+        if set("{}") & set(path):
+            digest.update(path.encode(errors="surrogateescape") + b"\0" + hashlib.sha256(Path(path).read_bytes()).digest())
+    return digest.hexdigest()[:12]
+
+
+def all_skill_files():
     found = [path for folder in CONFIG.seeds.skills.folders for path in Path(folder).rglob("*") if path.name.lower() == "skill.md"]
     return sorted({str(path) for path in found if path.is_file()})
 

@@ -66,6 +66,7 @@ rule annotate_skills:
         runtime=240,
     params:
         settings=settings("seeds.skills", "seeds.taxonomy", "prompts", "models.annotator", "spend"),
+        odd=odd_skill_files(),
     message:
         "Annotating skills"
     shell:

@@ -38,6 +38,9 @@ def test_shipped_configurations_are_valid(path):
         ({"seed": "seven"}, "seed: Input should be a valid integer"),
         ({"quality": {"novelty": {"threshold": 3}}}, "quality.novelty.threshold: Input should be less than or equal to 1 (found 3)"),
         ({"rollouts": {"teachers": ["nobody"]}}, "rollouts.teachers names ['nobody']"),
+        ({"rollouts": {"teachers": ["strong", "strong"]}}, "each must be another one"),
+        ({"bench": {"calibration": {"weak": "strong"}}}, "each must be another one"),
+        ({"models": {"sft": {"base_url": "offline", "model": "offline/weak"}}}, "calls its students by"),
         ({"variants": {"x": {}}}, "must contain baseline"),
         ({"variants": {"baseline": {}, "x": {"seed": 3}}}, "only trajectories and training can vary"),
         ({"models": {"author": {"base_url": "offline"}}}, "models.author.model: Field required"),
@@ -92,4 +95,7 @@ def test_a_model_may_be_called_by_a_name_with_dots():
 def test_a_key_in_place_of_its_variable_is_refused_and_not_repeated():
     with pytest.raises(UserError, match="models.author.api_key_env") as caught:
         config.load({"models": {"author": {"base_url": "http://x/v1", "model": "m", "api_key_env": "sk-real-1"}}})
+    assert "sk-real" not in str(caught.value)
+    with pytest.raises(UserError, match="models.author.base_url: .*without user and password") as caught:
+        config.load({"models": {"author": {"base_url": "https://u:sk-real-1@x/v1", "model": "m"}}})
     assert "sk-real" not in str(caught.value)

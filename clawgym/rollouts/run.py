@@ -164,7 +164,7 @@ async def finish(plan: Plan, proxy: Proxy, sandbox: Sandbox, task: dict, attempt
     home = work / f"{name}.{plan.fingerprint(task, attempt)}"
     if (home / "row.json").exists():
         row = json.loads((home / "row.json").read_text())
-        if row["status"] != "failed":
+        if row["status"] != "failed" and all((home / row[name]).is_file() for name in ("capture", "snapshot") if row[name]):
             return row | {"home": home}
     for trial in range(plan.rollouts.retries + 1):
         shutil.rmtree(home, ignore_errors=True)

@@ -8,7 +8,7 @@ import tarfile
 
 import pytest
 
-from tests.workflow.runs import ROOT
+from tests.workflow.runs import ROOT, snakemake
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,20 @@ def test_the_papers_scale_is_a_few_hundred_to_a_few_thousand_jobs(clone):
     assert plan.returncode == 0, plan.stdout[-3000:]
     total = int(next(line.split()[1] for line in plan.stdout.splitlines() if line.startswith("total ")))
     assert 300 < total < 4000
+
+
+def test_names_with_dots_and_braces_can_be_planned(tmp_path):
+    skill = tmp_path / "skills/{{cookiecutter.slug}} {model}/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("# A skill")
+    (tmp_path / "mine.yaml").write_text(
+        "seeds: {skills: {folders: [skills]}}\n"
+        "models: {gpt-4.1: {base_url: 'http://127.0.0.1:9/v1', model: m}}\n"
+        "rollouts: {teachers: [gpt-4.1]}\n"
+    )
+    plan = snakemake(tmp_path, "-n", "--configfile", str(tmp_path / "mine.yaml"), "--", "all")
+    assert plan.code == 0, plan.output[-3000:]
+    assert plan.planned["annotate_skills"] == 1
 
 
 def test_linters_are_content(clone):
