@@ -156,3 +156,9 @@ def reward_function(parallel: int) -> Callable[..., Any]:
         return scores
 
     return code_checks
+
+
+def identity(episodes: type[Episode]) -> list[Any]:
+    """What the rewards of a run depend on beside its prompts: files and graders of the tasks, and the limits. For its fingerprint."""
+    tasks = [[task_id, task["files"], list(task["may_modify"]), task["code"]] for task_id, task in sorted(episodes.tasks.items())]
+    return [tasks, episodes.wall_s, episodes.grade_s, episodes.sandbox.limits.model_dump()]

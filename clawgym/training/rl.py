@@ -15,7 +15,7 @@ from clawgym.config import Rl
 from clawgym.errors import UserError
 from clawgym.tables import fingerprint
 from clawgym.training.checkpoints import folder_digest, open_work
-from clawgym.training.episodes import Episode, reward_function
+from clawgym.training.episodes import Episode, identity, reward_function
 from clawgym.training.launch import spare_deepspeed_build
 from clawgym.training.precision import use_bf16
 from clawgym.training.sft import save
@@ -125,7 +125,7 @@ def train(
     tokenizer = add_response_schema(copy.deepcopy(saved))  # the trainer calls tools with parsed arguments; the server passes them as text
     tokenizer.padding_side = "left"
     args = arguments(settings, work, seed, settings.processes)
-    mark = fingerprint([rows, schemas, settings.model_dump(), seed, folder_digest(start)])
+    mark = fingerprint([rows, schemas, settings.model_dump(), seed, folder_digest(start), identity(environment)])
     with args.main_process_first(local=False):
         last = open_work(work, mark)
     trainer = Trainer(

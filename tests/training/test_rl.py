@@ -7,7 +7,7 @@ import math
 import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from clawgym.config import Rl, Sandbox
+from clawgym.config import Limits, Rl, Sandbox
 from clawgym.errors import UserError
 from clawgym.grades.code import CodeResult
 from clawgym.rollouts.toolbox import schemas
@@ -96,6 +96,13 @@ def test_tasks_are_drawn_from_training_tasks_with_a_grader():
     assert rl.choose(tasks, 2, 17) == rl.choose(tasks[::-1], 2, 17)
     with pytest.raises(UserError, match="no training task has code checks"):
         rl.choose(tasks[1:3], 1, 17)
+
+
+def test_a_changed_grader_file_or_limit_is_another_run(sandbox):
+    changed = [task(1), task(1, code=GRADER + "#"), task(1, files=[]), task(1, may_modify=["in.txt"])]
+    marks = {json.dumps(episodes.identity(environment(sandbox, row))) for row in changed}
+    tighter = Backend.from_settings(Sandbox(limits=Limits(memory_mb=512)))
+    assert len(marks | {json.dumps(episodes.identity(environment(tighter, task(1))))}) == 5
 
 
 def test_a_group_must_divide_among_the_processes(tmp_path):
