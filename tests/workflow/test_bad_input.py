@@ -14,7 +14,7 @@ shards: 1
 
 def run(folder: Path, more: str, target: str, **environment: str):
     (folder / "small.yaml").write_text(SETTINGS)
-    (folder / "mine.yaml").write_text(more)
+    (folder / "mine.yaml").write_text(more or "{}")
     files = [str(folder / "small.yaml"), str(folder / "mine.yaml")]
     return snakemake(folder, "--profile", str(ROOT / "local"), "--configfile", *files, "--", target, **environment)
 
