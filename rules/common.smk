@@ -53,7 +53,8 @@ def odd_skill_files():
     digest = hashlib.sha256()
     for path in all_skill_files():
         if set("{}") & set(path):
-            digest.update(path.encode(errors="surrogateescape") + b"\0" + hashlib.sha256(Path(path).read_bytes()).digest())
+            digest.update(path.encode(errors="surrogateescape"))
+            digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
     return digest.hexdigest()[:12]
 
 
