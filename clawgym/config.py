@@ -351,12 +351,12 @@ class Serving(Section):
     """Seconds per bench rollout of a student, and until one of its requests is given up: a CPU serves slowly."""
     temperature: float = Field(0.0, ge=0, le=2)
     """Sampling temperature of students on the bench."""
-    concurrency: int = Field(12, ge=1)
+    concurrency: int = Field(48, ge=1)
     """Bench rollouts in flight against one student server."""
     dtype: Literal["auto", "bfloat16", "float32"] = "auto"
     """Number type of the served student."""
-    arguments: list[str] = ["--continuous-batching", "--cb-block-size", "32", "--cb-num-blocks", "256", "--cb-max-batch-tokens", "256"]
-    """Further arguments of `transformers serve`. The default answers requests together, with a cache of 256 blocks of 32 tokens."""
+    arguments: list[str] = ["--continuous-batching", "--cb-block-size", "32", "--cb-num-blocks", "1024", "--cb-max-batch-tokens", "256"]
+    """Further arguments of `transformers serve`. The default answers requests together, with a cache of 1024 blocks of 32 tokens."""
 
 
 class Bench(Section):

@@ -3,7 +3,6 @@
 import asyncio
 import ctypes
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -18,6 +17,7 @@ from clawgym.errors import UserError
 from clawgym.tables import fingerprint
 
 PR_SET_PDEATHSIG = 1
+SERVER = Path(__file__).with_name("serve.py")
 
 
 @cache
@@ -99,17 +99,14 @@ def _tail(path: Path) -> str:
 async def _checkpoint(folder: Path, log: Path | None, dtype: str, arguments: Sequence[str], start_s: float) -> AsyncIterator[str]:
     if not (folder / "config.json").is_file():
         raise UserError(f"{folder}: expected a checkpoint folder with config.json; run the training stage or correct model: of this entry")
-    beside = Path(sys.executable).with_name("transformers")
-    program = str(beside) if beside.exists() else shutil.which("transformers")
-    if program is None:
-        raise UserError('transformers: command not found; pip install "transformers[serving]" into this environment')
     if log is None:
         log = Path(tempfile.mkstemp(prefix="transformers-serve-", suffix=".log")[1])
     log.parent.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     with open(log, "ab") as sink:
         process = await asyncio.create_subprocess_exec(
-            program, "serve", str(folder), "--host", "127.0.0.1", "--port", str(port), "--dtype", dtype, *arguments,
+            sys.executable, "-P", str(SERVER), "serve", str(folder),
+            "--host", "127.0.0.1", "--port", str(port), "--dtype", dtype, *arguments,
             stdin=asyncio.subprocess.DEVNULL, stdout=sink, stderr=sink,
             # Spinning threads stand still on a core that an agent's process needs: a step then takes many times as long.
             env=os.environ | {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_WAIT_POLICY": "PASSIVE"},
