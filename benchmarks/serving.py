@@ -1,13 +1,14 @@
 """How fast a student is served here: `transformers serve` as it is, and with the attention of clawgym/client/serve.py.
 
-Both servers, one after the other, answer the same recorded requests of a bench, 48 in flight. Prints completion tokens per second of each,
-their ratio, and how many answers are the same text. Needs what the stage `bench` leaves, and the machine to itself:
+Both servers, one after the other, answer the same recorded requests of a bench, 48 in flight. Prints how many answers are the same text
+and, as the last line, completion tokens per second of both as JSON. Needs what the stage `bench` leaves, and the machine to itself:
 
     python benchmarks/serving.py --checkpoint results/training/baseline/sft/checkpoint --captures results/bench/rollouts/sft/captures
 """
 
 import argparse
 import asyncio
+import json
 import sys
 import time
 from pathlib import Path
@@ -61,8 +62,8 @@ def main() -> None:
     stock, stock_texts = asyncio.run(measure(options.checkpoint, requests, Path(sys.executable).with_name("transformers"), options.log))
     ours, texts = asyncio.run(measure(options.checkpoint, requests, OURS, options.log))
     same = sum(a == b for a, b in zip(stock_texts, texts, strict=True))
-    print(f"transformers serve: {stock:.1f} tokens/s; with ragged attention: {ours:.1f} tokens/s; ratio {ours / stock:.2f}")
-    print(f"{same} of {len(texts)} answers are the same text; {len(requests)} requests, {SERVING.concurrency} in flight")
+    print(f"{same} of {len(texts)} answers are the same text; {len(requests)} requests, {SERVING.concurrency} in flight; tokens per second:")
+    print(json.dumps({"name": "serving", "ours": round(ours, 1), "peer": round(stock, 1), "ratio": round(ours / stock, 2), "target": 2.0}))
 
 
 if __name__ == "__main__":
