@@ -62,7 +62,7 @@ def main() -> None:
     stock, stock_texts = asyncio.run(measure(options.checkpoint, requests, Path(sys.executable).with_name("transformers"), options.log))
     ours, texts = asyncio.run(measure(options.checkpoint, requests, OURS, options.log))
     same = sum(a == b for a, b in zip(stock_texts, texts, strict=True))
-    print(f"{same} of {len(texts)} answers are the same text; {len(requests)} requests, {SERVING.concurrency} in flight; tokens per second:")
+    print(f"{same} of {len(texts)} answers are the same text; {SERVING.concurrency} requests in flight; tokens per second:")
     print(json.dumps({"name": "serving", "ours": round(ours, 1), "peer": round(stock, 1), "ratio": round(ours / stock, 2), "target": 2.0}))
 
 
