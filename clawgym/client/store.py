@@ -6,6 +6,7 @@ An answer that was paid for is committed before anybody uses it, so a failed job
 import json
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,14 +75,22 @@ class Store:
     def close(self) -> None:
         self.db.close()
 
+    def _execute(self, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Raises UserError where SQLite cannot do it: a full disk, a file damaged or locked by another program."""
+        try:
+            return self.db.execute(statement, values)
+        except sqlite3.DatabaseError as error:
+            remedy = "free some space" if "full" in str(error) or "I/O" in str(error) else "see to the file or move it away"
+            raise UserError(f"{self.path}: the response cache cannot be used ({error}); {remedy} and run again") from None
+
     def get(self, key: str) -> dict | None:
-        row = self.db.execute("SELECT answer FROM responses WHERE key = ?", (key,)).fetchone()
+        row = self._execute("SELECT answer FROM responses WHERE key = ?", (key,)).fetchone()
         return json.loads(row[0]) if row else None
 
     def put(self, key: str, role: str, model: str, answer: dict) -> None:
         """Commit an answer. The first one stays: two jobs that asked the same agree afterwards."""
         text = json.dumps(answer, ensure_ascii=False)
-        self.db.execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?)", (key, role, model, time.time(), text))
+        self._execute("INSERT OR IGNORE INTO responses VALUES (?, ?, ?, ?, ?)", (key, role, model, time.time(), text))
 
     def record_usage(self, stage: str, role: str, model: str, **counts: float) -> None:
         """Add to the ledger: any of calls, cache_hits, tokens_in, tokens_out, usd, retries, failures."""
@@ -89,17 +98,17 @@ class Store:
             raise ValueError(f"the ledger does not count {sorted(unknown)}")
         values = [counts.get(name, 0) for name in COUNTERS]
         added = ", ".join(f"{name} = {name} + excluded.{name}" for name in COUNTERS)
-        self.db.execute(
+        self._execute(
             f"INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (stage, role, model) DO UPDATE SET {added}",
             [stage, role, model, *values],
         )
 
     def spent(self) -> float:
         """US dollars of all paid calls of this working copy so far."""
-        return self.db.execute("SELECT COALESCE(SUM(usd), 0) FROM ledger").fetchone()[0]
+        return self._execute("SELECT COALESCE(SUM(usd), 0) FROM ledger").fetchone()[0]
 
     def ledger(self) -> list[dict[str, Any]]:
         """All rows of the ledger, ordered by stage, role and model."""
         names = ("stage", "role", "model", *COUNTERS)
-        rows = self.db.execute(f"SELECT {', '.join(names)} FROM ledger ORDER BY stage, role, model").fetchall()
+        rows = self._execute(f"SELECT {', '.join(names)} FROM ledger ORDER BY stage, role, model").fetchall()
         return [dict(zip(names, row, strict=True)) for row in rows]

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,7 @@ class Completed:
     failure_kind: str | None = None
 
 
-class Sandbox:
+class Sandbox(ABC):
     """A backend. `run` for one bounded command, `popen` for a process that is talked to over its pipes.
 
     The workspace is mounted at /workspace and is the working directory; `python3` inside has the standard library only.
@@ -52,6 +53,7 @@ class Sandbox:
 
         return Bwrap(settings)
 
+    @abstractmethod
     async def run(
         self,
         argv: list[str],
@@ -69,25 +71,24 @@ class Sandbox:
         readonly: host file or folder → absolute path inside. sockets: host Unix socket → absolute path inside.
         limits: instead of the configured ones.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def popen(
         self, argv: list[str], *, workspace: Path, readonly: dict[Path, str] | None = None, limits: config.Limits | None = None
     ) -> "Process":
         """Start `argv` and leave it running, with pipes to its stdin and stdout. The wall limit is the caller's."""
-        raise NotImplementedError
 
 
-class Process:
+class Process(ABC):
     """A running sandboxed process with binary pipes."""
 
     stdin: IO[bytes]
     stdout: IO[bytes]
     failure_kind: str | None = None
 
+    @abstractmethod
     def kill(self) -> None:
         """End it and everything it started; harmless if it has ended."""
-        raise NotImplementedError
 
 
 class Capped:

@@ -266,6 +266,18 @@ def test_the_cache_survives_a_kill_and_serves_parallel_jobs(tmp_path):
     store.close()
 
 
+def test_a_full_disk_under_the_cache_is_one_line_and_loses_no_answer(tmp_path):
+    store = Store(tmp_path / "c.sqlite")
+    store.put("first", "author", "m", {"text": "x"})
+    pages = store.db.execute("PRAGMA page_count").fetchone()[0]
+    store.db.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(UserError, match=r"c\.sqlite: the response cache cannot be used \(database or disk is full\); free some space"):
+        store.put("second", "author", "m", {"text": "x" * 100_000})
+    store.db.execute("PRAGMA max_page_count = 100000")
+    assert store.get("first") == {"text": "x"} and store.get("second") is None
+    store.close()
+
+
 def test_json_is_found_in_what_models_write_around_it():
     assert extract_json('<think>{"a": 0}</think>{"a": 1}') == {"a": 1}
     assert extract_json('Here you are:\n```json\n{"a": "```"}\n```\nGood luck!') == {"a": "```"}
