@@ -159,6 +159,12 @@ class _Endpoint:
     api: openai.AsyncOpenAI | None = None
     output_mode: int = 0  # index into OUTPUT_MODES: the first that the endpoint has not refused
     tokens_key: str = "max_tokens"
+    answered: bool = False  # the key is right, then: a later 403 is about what was asked (some gateways moderate so)
+
+    def said(self, text: object) -> str:
+        """What the endpoint or the library said, fit for logs and tables: some gateways repeat the key they refuse."""
+        key = self.api.api_key if self.api and self.model.api_key_env else ""
+        return str(text).replace(key, f"[{self.model.api_key_env}]")[:1000] if key else str(text)[:1000]
 
 
 class Client:
@@ -328,7 +334,7 @@ class Client:
                     mode += 1
                 else:
                     self._count(role, failures=1)
-                    raise Unanswered("model_api", f"{error.status_code} {error.message}"[:1000]) from None
+                    raise Unanswered("model_api", endpoint.said(f"{error.status_code} {error.message}")) from None
                 continue
             endpoint.output_mode, endpoint.tokens_key = max(mode, endpoint.output_mode), tokens_key
             return completion
@@ -339,25 +345,31 @@ class Client:
         for attempt in range(model.retries + 1):
             wait: float | None = None
             try:
-                return _completion(await api.chat.completions.create(**request), request["messages"])
+                completion = _completion(await api.chat.completions.create(**request), request["messages"])
+                endpoint.answered = True
+                return completion
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except (openai.AuthenticationError, openai.PermissionDeniedError) as error:
+                if error.status_code == 403 and endpoint.answered:
+                    failure = Unanswered("model_api", endpoint.said(f"403 {error.message}"))
+                    break
                 variable = model.api_key_env or "no key: set api_key_env"
                 raise UserError(f"{where}: access refused ({error.status_code}); check the key ({variable}) and its rights") from None
             except openai.NotFoundError as error:
-                raise UserError(f"{where}: no model {model.model} (404: {error.message[:200]}); correct base_url or model") from None
+                said = endpoint.said(error.message)[:200]
+                raise UserError(f"{where}: no model {model.model} (404: {said}); correct base_url or model") from None
             except openai.APITimeoutError:
                 failure = Unanswered("timeout", f"no answer within {model.timeout_s:g} s")
             except openai.APIConnectionError as error:
-                failure = Unanswered("unreachable", str(error.__cause__ or error))
+                failure = Unanswered("unreachable", endpoint.said(error.__cause__ or error))
             except openai.APIStatusError as error:
-                failure = Unanswered("model_api", f"{error.status_code} {error.message}"[:1000])
+                failure = Unanswered("model_api", endpoint.said(f"{error.status_code} {error.message}"))
                 wait = retry_after(error.response.headers)
                 if error.status_code < 500 and error.status_code not in RETRIED_4XX:
                     break
             except (openai.APIError, ValueError, RecursionError) as error:
-                failure = Unanswered("model_api", f"not a chat completion: {error}"[:1000])
+                failure = Unanswered("model_api", endpoint.said(f"not a chat completion: {error}"))
             if attempt < model.retries:
                 self._count(role, retries=1)
                 pause = FIRST_PAUSE_S * 2**attempt * (0.5 + random.random()) if wait is None else wait + random.random() * 0.1

@@ -189,6 +189,25 @@ def test_answers_under_way_are_kept_when_a_job_stops(ask, tmp_path):
     assert 3 <= kept <= 10  # what was in work is finished, nothing new is begun
 
 
+def test_a_403_after_an_answer_is_about_that_question_only(ask):
+    async def many(opened):
+        first = await opened.chat("author", HELLO)
+        with pytest.raises(Unanswered, match="model_api: 403 .*flagged"):
+            await opened.chat("author", HELLO, sample=1)
+        return first, await opened.chat("author", HELLO, sample=2)
+
+    fake, answers = ask(lambda n, body: (403, {"error": {"message": "flagged"}}) if n == 1 else answer("ok"), many)
+    assert [a.text for a in answers] == ["ok", "ok"] and len(fake.bodies) == 3
+
+
+@pytest.mark.parametrize("status", [400, 404, 500, 418])
+def test_a_key_that_an_endpoint_repeats_is_not_repeated(ask, monkeypatch, status):
+    monkeypatch.setenv("SOME_KEY", "sk-secret-1")
+    with pytest.raises((Unanswered, UserError)) as failure:
+        ask(lambda n, body: (status, {"error": {"message": "bad sk-secret-1"}}), lambda o: o.chat("author", HELLO), api_key_env="SOME_KEY")
+    assert "sk-secret-1" not in str(failure.value) and "[SOME_KEY]" in str(failure.value)
+
+
 def test_what_an_endpoint_does_not_report_is_estimated_so_that_the_limit_holds(ask, tmp_path):
     ask(lambda n, body: answer("four score and seven years ago") | {"usage": None}, lambda o: o.chat("author", HELLO))
     [row] = ledger(tmp_path)
