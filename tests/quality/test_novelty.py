@@ -1,7 +1,5 @@
 """What the split and the bench rely on: exact first-come semantics at any block boundary, and a neighbour for every drop."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -69,10 +67,3 @@ def test_vectors_of_another_length_are_refused():
 
 def test_no_tasks():
     assert len(novelty.keep_first(np.empty((0, 384), np.float32), 0.9).new) == 0
-
-
-def test_ten_thousand_tasks_take_seconds():
-    vectors = unit(np.random.default_rng(1).normal(size=(10_000, 384)))
-    started = time.monotonic()
-    assert novelty.keep_first(vectors, 0.95).new.all()
-    assert time.monotonic() - started < 20
