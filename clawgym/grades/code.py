@@ -13,46 +13,15 @@ from pathlib import Path
 
 from clawgym import config
 from clawgym.errors import UserError
+from clawgym.grades import runner
 from clawgym.grades.transcript import events
 from clawgym.sandbox import Sandbox
 
+INSIDE = "/opt/clawgym/runner.py"
 MAX_CHECKS = 200
 SANDBOX_TRIES = 3
 FIRST_PAUSE_S = 0.5
 MAX_UNMEASURED = 0.2
-
-# The result goes to a duplicate of stdout that no child inherits, marked by a nonce that is read from stdin and lies only in this
-# process, which is not dumpable: its memory and descriptors are closed to others of the same user (prctl PR_SET_DUMPABLE = 4).
-RUNNER = r"""
-import ctypes, json, os, sys
-ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
-job = json.loads(sys.stdin.buffer.read())
-channel = os.dup(1)
-null = os.open(os.devnull, os.O_RDWR)
-os.dup2(null, 0)
-os.dup2(2, 1)
-def answer(**result):
-    sys.stdout.flush()
-    data = job["nonce"] + json.dumps(result) + "\n"
-    with os.fdopen(channel, "w") as out:
-        out.write(data)
-        out.flush()
-    os._exit(0)
-def number(score):
-    return score if isinstance(score, (bool, int, float)) else repr(score)[:80]
-space = {"__name__": "grader"}
-try:
-    exec(compile(job["code"], "grader.py", "exec"), space)
-    scores = space["grade"](job["transcript"], job["workspace"])
-    if isinstance(scores, dict):
-        answer(scores={str(name)[:200]: number(score) for name, score in scores.items()})
-    answer(error="invalid", detail="grade() returned " + type(scores).__name__ + ", not a dict")
-except BaseException as error:
-    place = error.__traceback__
-    while place.tb_next:
-        place = place.tb_next
-    answer(error="crash", detail="%s: %s (line %d)" % (type(error).__name__, str(error)[:300], place.tb_lineno))
-"""
 
 
 @dataclass(frozen=True)
@@ -74,17 +43,47 @@ async def run_code(sandbox: Sandbox, code: str, workspace: Path, transcript: lis
     The workspace is mounted read-only. transcript: the conversation as OpenAI messages (the grader gets them as events); [] where there
     is none.
     """
+    [result] = await _graded(sandbox, code, workspace, [("/workspace", transcript)], wall_s)
+    return result
+
+
+async def run_states(
+    sandbox: Sandbox, code: str, folder: Path, states: list[tuple[str, list]], wall_s: float, env: dict[str, str] | None = None
+) -> list[CodeResult]:
+    """Scores of several workspaces of one task by the same grader, in one sandbox: for cards, whose states nobody wants to forge.
+
+    folder: holds a folder per state. states: (its name, the transcript). wall_s: seconds for each state. env: for the grader's process.
+    What has no score then is graded once more in a sandbox of its own: a state that brought the sandbox down costs no other.
+    """
+    found = await _graded(sandbox, code, folder, [(f"/workspace/{name}", transcript) for name, transcript in states], wall_s, env)
+    if len(states) > 1:
+        for index, (name, transcript) in enumerate(states):
+            if found[index].scores is None:
+                [found[index]] = await _graded(sandbox, code, folder, [(f"/workspace/{name}", transcript)], wall_s, env)
+    return found
+
+
+async def _graded(
+    sandbox: Sandbox, code: str, workspace: Path, states: list[tuple[str, list]], wall_s: float, env: dict[str, str] | None = None
+) -> list[CodeResult]:
     nonce = secrets.token_hex(16)
-    job = {"nonce": nonce, "code": code, "transcript": events(transcript), "workspace": "/workspace"}
-    bounds = config.Limits.model_validate(sandbox.limits.model_dump() | {"wall_s": wall_s})
+    told = [(place, events(transcript)) for place, transcript in states]
+    job = {"nonce": nonce, "code": code, "states": told, "wall_s": wall_s}
+    bounds = config.Limits.model_validate(sandbox.limits.model_dump() | {"wall_s": wall_s * len(states)})
     for trial in range(SANDBOX_TRIES):
         done = await sandbox.run(
-            ["python3", "-I", "-S", "-c", RUNNER], workspace=workspace, writable=False, stdin=json.dumps(job).encode(), limits=bounds
+            ["python3", "-s", "-S", INSIDE],  # a script outside the workspace: nothing there can pass for a module
+            workspace=workspace,
+            readonly={Path(runner.__file__): INSIDE},
+            writable=False,
+            stdin=json.dumps(job).encode(),
+            env=env,
+            limits=bounds,
         )
         if done.failure_kind != "sandbox":
             break
         await asyncio.sleep(FIRST_PAUSE_S * 2**trial)
-    return read_result(done.stdout, nonce, done.failure_kind, done.stderr)
+    return read_results(done.stdout, nonce, len(states), done.failure_kind, done.stderr)
 
 
 def require_sandbox(statuses: Iterable[str], where: str) -> None:
@@ -98,24 +97,35 @@ def require_sandbox(statuses: Iterable[str], where: str) -> None:
         raise UserError(f"{where}: the sandbox could not be started for {lost} of {len(statuses)} checks; see to it and run again")
 
 
-def read_result(stdout: bytes, nonce: str, failure_kind: str | None, stderr: bytes = b"") -> CodeResult:
-    """What a grader's run amounts to."""
-    if failure_kind == "time_limit":
-        return CodeResult(None, "grader_timeout")
-    if failure_kind == "sandbox":
-        return CodeResult(None, "sandbox", stderr.decode(errors="replace")[-300:])
-    if failure_kind:
-        return CodeResult(None, "grader_killed", failure_kind)
-    mark = stdout.rfind(nonce.encode())
-    if mark < 0:
-        return CodeResult(None, "grader_crash", "ended without a result: " + stderr.decode(errors="replace")[-300:])
-    try:
-        answer = json.loads(stdout[mark + len(nonce) :])
-    except ValueError:
+def read_results(stdout: bytes, nonce: str, states: int, failure_kind: str | None, stderr: bytes = b"") -> list[CodeResult]:
+    """What a grader's run amounts to, state by state. The first result of a state counts."""
+    answers: dict[int, dict | None] = {}
+    for text in stdout.split(nonce.encode())[1:]:
+        try:
+            answer = json.loads(text.split(b"\n")[0])
+        except ValueError:
+            answer = None
+        answers.setdefault(answer["index"] if answer else len(answers), answer)
+    return [_result(answers[i]) if i in answers else _missing(failure_kind, stderr) for i in range(states)]
+
+
+def _result(answer: dict | None) -> CodeResult:
+    if answer is None:
         return CodeResult(None, "grader_invalid", "the result is not JSON")
     if "error" in answer:
         return CodeResult(None, f"grader_{answer['error']}", answer["detail"])
     return validated(answer["scores"])
+
+
+def _missing(failure_kind: str | None, stderr: bytes) -> CodeResult:
+    said = stderr.decode(errors="replace")[-300:]
+    if failure_kind == "time_limit":
+        return CodeResult(None, "grader_timeout")
+    if failure_kind == "sandbox":
+        return CodeResult(None, "sandbox", said)
+    if failure_kind:
+        return CodeResult(None, "grader_killed", failure_kind)
+    return CodeResult(None, "grader_crash", f"ended without a result: {said}")
 
 
 def validated(scores: dict) -> CodeResult:

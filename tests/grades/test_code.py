@@ -10,7 +10,7 @@ from clawgym.config import Limits
 from clawgym.config import Sandbox as Settings
 from clawgym.errors import UserError
 from clawgym.grades import code as code_module
-from clawgym.grades.code import CodeResult, require_sandbox, run_code
+from clawgym.grades.code import CodeResult, require_sandbox, run_code, run_states
 from clawgym.sandbox import Completed, Sandbox
 
 SETTINGS = Settings(limits=Limits(memory_mb=256, processes=60))
@@ -126,6 +126,59 @@ def test_numbers_outside_0_to_1_of_any_size_are_no_measurement(tmp_path, score):
     assert grade(body(f"return {{'a': {score}}}"), tmp_path).status == "grader_invalid"
 
 
+def test_a_grader_gives_the_same_every_time_even_where_it_walks_a_set(tmp_path):
+    code = body("return {name: i / 8 for i, name in enumerate({'a', 'b', 'c', 'd', 'e', 'f'})}")
+    assert grade(code, tmp_path) == grade(code, tmp_path)
+
+
+def test_a_file_of_the_workspace_is_not_taken_for_a_module(tmp_path):
+    (tmp_path / "statistics.py").write_text("mean = lambda values: 1.0")
+    assert grade("import statistics\n" + body("return {'a': statistics.mean([0, 0])}"), tmp_path).scores == {"a": 0.0}
+
+
+def states(code: str, folder: Path, transcripts: dict[str, list], wall_s: float = 5.0) -> dict[str, CodeResult]:
+    sandbox = Sandbox.from_settings(SETTINGS)
+    found = asyncio.run(run_states(sandbox, code, folder, list(transcripts.items()), wall_s))
+    return dict(zip(transcripts, found, strict=True))
+
+
+def test_states_of_a_task_are_graded_apart(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(name)
+    code = "seen = []\n" + body(
+        "seen.append(1)\n"
+        "own = open(workspace_path + '/a.txt').read()\n"
+        "return {'own': open('a.txt').read() == own == workspace_path.split('/')[-1], 'fresh': len(seen) == 1, 'talk': len(transcript) / 4}"
+    )
+    found = states(code, tmp_path, {"one": [], "two": [{"role": "user", "content": "x"}]})
+    assert found["one"] == CodeResult({"own": 1.0, "fresh": 1.0, "talk": 0.0}, "ok")
+    assert found["two"].scores["own"] == 1.0 and found["two"].scores["fresh"] == 1.0 and found["two"].scores["talk"] > 0
+
+
+@pytest.mark.parametrize(
+    ("does", "status"),
+    [
+        ("while True: pass", "grader_timeout"),
+        ("import os; os._exit(0)", "grader_crash"),
+        ("1 / 0", "grader_crash"),
+        (
+            "import os, signal; os.kill(os.getppid(), signal.SIGKILL)",
+            "ok",
+        ),  # alone, its parent is the sandbox's first process, which no signal ends
+        ("import os\n  while True: os.fork()", "grader_killed"),
+    ],
+)
+def test_a_state_that_fails_does_not_cost_the_others(tmp_path, does, status):
+    for name in ("one", "bad", "two"):
+        (tmp_path / name).mkdir()
+    found = states(
+        body(f"if workspace_path.endswith('bad'):\n  {does}\nreturn {{'a': 1}}"), tmp_path, {"one": [], "bad": [], "two": []}, 1.0
+    )
+    assert found["one"].scores == found["two"].scores == {"a": 1.0}
+    assert found["bad"].status == status or (status == "grader_killed" and found["bad"].scores is None), found["bad"]
+
+
 class Flaky:
     """A sandbox that comes up after `bad` failures."""
 
@@ -138,7 +191,7 @@ class Flaky:
         self.bad -= 1
         if self.bad >= 0:
             return Completed(1, b"", b"no more processes", False, 0.0, "sandbox")
-        return Completed(0, (json.loads(stdin)["nonce"] + '{"scores": {"a": 1}}').encode(), b"", False, 0.0)
+        return Completed(0, (json.loads(stdin)["nonce"] + '{"scores": {"a": 1}, "index": 0}').encode(), b"", False, 0.0)
 
 
 def test_a_sandbox_that_fails_is_tried_again_and_stops_the_job_if_it_stays_away(tmp_path, monkeypatch):
