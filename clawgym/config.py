@@ -151,6 +151,10 @@ class Novelty(Section):
 class Gates(Section):
     max_effortless: Share = 0.05
     """Most that the untouched and the empty workspace may score in the code checks."""
+    max_cheap: Share = 0.3
+    """Most that outputs without work may score: empty files (touch), the instruction (echo), an input (copy)."""
+    min_separation: Share = 0.3
+    """Least distance between the solver's result and the same files with the right form and wrong values (stub)."""
     min_oracle: Share = 1.0
     """Least that the solver's result must score (if there is one)."""
     min_plausibility: int = Field(3, ge=1, le=5)

@@ -112,14 +112,39 @@ def materialise(task: Mapping, folder: Path) -> None:
 
     Raises UserError, naming the task, if a path is unsafe, two clash, or a content is missing.
     """
-    paths = _inputs(task)
+    lay(inputs_of(task), folder)
+
+
+def lay(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write path → bytes into `folder` (created if missing), replacing what is in the way and following no link."""
     folder.mkdir(parents=True, exist_ok=True)
     root = os.open(folder, _NOFOLLOW)
     try:
-        for path, content in paths.items():
+        for path, content in files.items():
             _write(root, path, content)
     finally:
         os.close(root)
+
+
+def contents(folder: Path, max_mb: float = 64) -> dict[str, bytes]:
+    """Path → bytes of the regular files below `folder`; links, pipes and devices are left out.
+
+    Raises ValueError if they exceed `max_mb` MiB or MAX_ENTRIES entries, or lie deeper than MAX_DEPTH.
+    """
+    found: dict[str, bytes] = {}
+    budget, entries = int(max_mb * 2**20), 0
+    for path, folder_fd, name in _walk(folder):
+        entries += 1
+        status = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            continue
+        budget -= status.st_size
+        if budget < 0 or entries > MAX_ENTRIES:
+            raise ValueError(f"{folder}: more than {max_mb} MiB or {MAX_ENTRIES} entries")
+        _readable(name, folder_fd, status.st_mode, 0o400)
+        with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder_fd), "rb") as file:
+            found[path] = file.read()
+    return found
 
 
 def overlay_inputs(task: Mapping, folder: Path) -> None:
@@ -133,14 +158,18 @@ def overlay_inputs(task: Mapping, folder: Path) -> None:
     root = os.open(folder, _NOFOLLOW)
     modifiable = {relative_path(path) for path in task.get("may_modify") or []}
     try:
-        for path, content in _inputs(task).items():
+        for path, content in inputs_of(task).items():
             if path not in modifiable:
                 _write(root, path, content)
     finally:
         os.close(root)
 
 
-def _inputs(task: Mapping) -> dict[str, bytes]:
+def inputs_of(task: Mapping) -> dict[str, bytes]:
+    """Path → bytes of the task's input files.
+
+    Raises UserError, naming the task, if a path is unsafe, two clash, or a content is missing.
+    """
     files = task.get("files") or []
     try:
         paths = check_paths([file["path"] for file in files])

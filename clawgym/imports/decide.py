@@ -1,4 +1,8 @@
-"""The sanity gate over imported tasks: what stays can be rolled out, what leaves is listed with its reason."""
+"""The sanity gate over imported tasks: what stays can be rolled out, what leaves is listed with its reason.
+
+They are held to the untouched and the empty workspace only: they are what others publish and compare with. What their graders
+give for outputs without work is in the table.
+"""
 
 from clawgym.config import Gates
 from clawgym.quality import gates
@@ -11,7 +15,7 @@ def decide(tasks: list[dict], verifiers: list[dict], rejects: list[dict], cards:
     rows = []
     for task in tasks:
         card = summary.get(task["task_id"])
-        drop = gates.sanity(card, has_code[task["task_id"]], settings)
+        drop = gates.sanity(card and card.only(*gates.EFFORTLESS), has_code[task["task_id"]], settings)
         rows.append(
             {
                 "record_id": task["task_id"],
@@ -22,11 +26,15 @@ def decide(tasks: list[dict], verifiers: list[dict], rejects: list[dict], cards:
                 "detail": drop.detail if drop else None,
                 "s_initial": card.scores.get("initial") if card else None,
                 "s_empty": card.scores.get("empty") if card else None,
+                "s_touch": card.scores.get("touch") if card else None,
+                "s_echo": card.scores.get("echo") if card else None,
+                "s_copy": card.scores.get("copy") if card else None,
+                "failed_states": [f"{state}: {failure}" for state, failure in card.failures.items()] if card else [],
             }
         )
     for row in rejects:
         why = {name: row[name] for name in ("stage", "reason", "detail")}
-        rows.append({"record_id": row["record_id"], "source": row["record_id"], "kept": False, "s_initial": None, "s_empty": None} | why)
+        rows.append({"record_id": row["record_id"], "source": row["record_id"], "kept": False, "failed_states": []} | why)
     return rows
 
 

@@ -14,5 +14,9 @@ IMPORTED = pa.schema(
         column("detail", pa.string(), "the figure or message behind the reason", nullable=True),
         column("s_initial", pa.float64(), "code score of the untouched workspace", unit="0..1", nullable=True),
         column("s_empty", pa.float64(), "code score of an empty workspace", unit="0..1", nullable=True),
+        column("s_touch", pa.float64(), "code score of empty files at the expected outputs", unit="0..1", nullable=True),
+        column("s_echo", pa.float64(), "code score of the instruction in those files", unit="0..1", nullable=True),
+        column("s_copy", pa.float64(), "code score of an input in those files", unit="0..1", nullable=True),
+        column("failed_states", pa.list_(pa.string()), "states in which the grader failed, `state: how`; no gate beyond initial and empty"),
     ]
 )

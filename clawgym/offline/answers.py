@@ -131,7 +131,7 @@ def write_verifier(request: Request, rng: random.Random) -> dict[str, Any]:
         return (named or targets)[0]
 
     return {
-        "code": family.grader(params, originals),
+        "code": family.grader(params, originals, request["instruction"]),
         "checks": [{"check_id": check, "description": text, "artifact": artifact(check)} for check, text in family.described.items()],
         "rubric": [
             {

@@ -73,7 +73,7 @@ def decide(
     for record_id in [*routes, *(record_id for record_id in drops if record_id not in routes)]:
         drop = drops.get(record_id)
         near, judgement = novelty.get(record_id, {}), judgements.get(record_id, {})
-        scores = cards[record_id].scores if record_id in cards else {}
+        card = cards.get(record_id, Card())
         decisions.append(
             {
                 "task_id": record_id,
@@ -90,9 +90,13 @@ def decide(
                 "coverage": judgement.get("coverage"),
                 "overstrictness": judgement.get("overstrictness"),
                 "complementarity": judgement.get("complementarity"),
-                "s_initial": scores.get("initial"),
-                "s_empty": scores.get("empty"),
-                "s_oracle": scores.get("oracle"),
+                "s_initial": card.scores.get("initial"),
+                "s_empty": card.scores.get("empty"),
+                "s_floor": card.floor,
+                "s_stub": card.scores.get("stub"),
+                "s_tamper": card.scores.get("tamper"),
+                "s_oracle": card.scores.get("oracle"),
+                "mutation_score": card.mutation_score,
             }
         )
     return decisions, kept

@@ -11,6 +11,8 @@ from clawgym.config import Gates
 
 GATES = ("sanity", "novelty", "judge", "plausibility", "coverage", "overstrictness", "balance")
 EFFORTLESS = ("initial", "empty")
+CHEAP = ("touch", "echo", "copy")
+ACCEPTABLE = "mutant-reorder"  # where order does not matter, a grader is right to accept it
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,24 @@ class Card:
 
     scores: dict[str, float | None] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def floor(self) -> float | None:
+        """The best score without work; null if no such state was measured."""
+        return max((score for state in (*EFFORTLESS, *CHEAP) if (score := self.scores.get(state)) is not None), default=None)
+
+    @property
+    def mutation_score(self) -> float | None:
+        """Share of the oracle's mutants that score below it; null without any."""
+        mutants = [
+            score for state, score in self.scores.items() if state.startswith("mutant-") and state != ACCEPTABLE and score is not None
+        ]
+        oracle = self.scores.get("oracle")
+        return sum(score < oracle for score in mutants) / len(mutants) if mutants and oracle is not None else None
+
+    def only(self, *states: str) -> "Card":
+        """The card with these states alone."""
+        return Card(*({state: value for state, value in part.items() if state in states} for part in (self.scores, self.failures)))
 
 
 def summarise_cards(rows: list[dict]) -> dict[str, Card]:
@@ -49,7 +69,7 @@ def summarise_cards(rows: list[dict]) -> dict[str, Card]:
 
 
 def sanity(card: Card | None, has_code: bool, gates: Gates) -> Drop | None:
-    """Do the checks run, do they give nothing for nothing, and does a reference solution satisfy them?
+    """Do the checks run in every state, give nothing for nothing and little for little, and does a reference solution satisfy them?
 
     A rubric-only task has no card. A task without a reference solution has no `oracle` state and is not held to it.
     """
@@ -63,9 +83,18 @@ def sanity(card: Card | None, has_code: bool, gates: Gates) -> Drop | None:
         score = card.scores.get(state)
         if score is not None and score > gates.max_effortless:
             return Drop("sanity", f"effortless_{state}", f"scores {score:.3f}, at most {gates.max_effortless:g} allowed")
+    for state in CHEAP:
+        score = card.scores.get(state)
+        if score is not None and score > gates.max_cheap:
+            return Drop("sanity", f"cheap_{state}", f"scores {score:.3f}, at most {gates.max_cheap:g} allowed")
     oracle = card.scores.get("oracle")
-    if oracle is not None and oracle < gates.min_oracle:
+    if oracle is None:
+        return None
+    if oracle < gates.min_oracle:
         return Drop("sanity", "oracle_below", f"scores {oracle:.3f}, at least {gates.min_oracle:g} needed")
+    stub = card.scores.get("stub")
+    if stub is not None and oracle - stub < gates.min_separation:
+        return Drop("sanity", "stub_too_close", f"scores {stub:.3f}, at least {gates.min_separation:g} below {oracle:.3f} needed")
     return None
 
 

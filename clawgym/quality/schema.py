@@ -56,7 +56,17 @@ DECISION = pa.schema(
         column("complementarity", pa.int32(), "by the judge; reported, no gate", unit="1..5", nullable=True),
         column("s_initial", pa.float64(), "code score of the untouched workspace", unit="0..1", nullable=True),
         column("s_empty", pa.float64(), "code score of an empty workspace", unit="0..1", nullable=True),
+        column("s_floor", pa.float64(), "best code score without work: initial, empty, touch, echo, copy", unit="0..1", nullable=True),
+        column("s_stub", pa.float64(), "code score of the right form with wrong values", unit="0..1", nullable=True),
+        column("s_tamper", pa.float64(), "code score of the right result for other inputs", unit="0..1", nullable=True),
         column("s_oracle", pa.float64(), "code score of what the reference program leaves", unit="0..1", nullable=True),
+        column(
+            "mutation_score",
+            pa.float64(),
+            "share of the reference result's mutants (all but mutant-reorder) that score below it; null without any",
+            unit="0..1",
+            nullable=True,
+        ),
     ]
 )
 

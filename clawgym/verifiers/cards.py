@@ -1,6 +1,8 @@
 """Verifier cards: what the grader says of states whose worth is known, by execution in the sandbox.
 
-The untouched and the empty workspace should score 0 and the solver's result 1; the quality stage decides on that.
+What costs no work should score next to nothing, the solver's result 1, and a result with a mistake in between; the quality stage
+decides on that. All states of a task are graded in one sandbox, each in a process of its own; the untouched and the solved state once
+more under another hash seed, time zone, locale and path, where a deterministic grader says the same.
 """
 
 import asyncio
@@ -9,10 +11,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from clawgym import workspaces
-from clawgym.grades.code import CodeResult, run_code
+from clawgym.grades.code import run_states
 from clawgym.sandbox import Completed, Sandbox
+from clawgym.verifiers import states
 
 PROGRAM = "/tmp/solution.py"
+ELSEWHERE = {"PYTHONHASHSEED": "4242", "TZ": "XXX-13:30", "LANG": "C", "LC_ALL": "C"}
+MAX_OUTPUT_BYTES = 1_000_000  # larger outputs of a reference program get no mutants
 
 
 def event(role: str, text: str) -> dict:
@@ -42,46 +47,101 @@ async def solve(sandbox: Sandbox, program: str, folder: Path) -> Completed:
 
 
 async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, solver_asked: bool) -> list[dict]:
-    """The card of one task: states initial, empty and, where a reference program was asked for, oracle.
+    """The card of one task. States that need a reference program are left out where none was asked for.
 
-    The transcript is what an agent would have left: the instruction and, for the oracle, its standard output as the final answer.
+    The transcript is what an agent would have left: the instruction and, where a program ran, its standard output as the final answer.
     """
-    checks = [check["check_id"] for check in verifier["checks"]]
     asked = [event("user", task["instruction"])]
-
-    async def state(name: str, folder: Path, transcript: list[dict]) -> list[dict]:
-        result: CodeResult = await run_code(sandbox, verifier["code"], folder, transcript, wall_s)
-        return card_rows(task["task_id"], name, checks, result.scores, result.status)
-
-    rows = []
-    with workspaces.scratch("clawgym-card-") as parent:
-        folders = {name: Path(parent, name) for name in ("initial", "empty", "oracle")}
-        for folder in folders.values():
-            folder.mkdir()
-        workspaces.materialise(task, folders["initial"])
-        rows += await state("initial", folders["initial"], asked)
-        rows += await state("empty", folders["empty"], asked)
+    inputs = workspaces.inputs_of(task)
+    with workspaces.scratch("clawgym-card-") as folder:
+        card = _Card(task["task_id"], inputs, folder)
+        card.lay("initial", {}, asked)
+        card.lay("empty", dict.fromkeys(inputs), asked)
+        for name, change in states.effortless(task["instruction"], inputs, task["expected_outputs"]).items():
+            card.lay(name, change, asked)
+        unmeasured: dict[str, str] = {}
         if verifier["solution"] is not None:
-            workspaces.materialise(task, folders["oracle"])
-            done = await solve(sandbox, verifier["solution"], folders["oracle"])
-            if done.exit_code != 0 or done.failure_kind or not _overlaid(task, folders["oracle"]):
-                status = "sandbox" if done.failure_kind == "sandbox" else "solver_failed"
-                rows += card_rows(task["task_id"], "oracle", checks, None, status)
+            made, talk, problem = await _solved(sandbox, verifier["solution"], inputs, task, folder)
+            if made is None:
+                unmeasured["oracle"] = problem
             else:
-                answer = event("assistant", done.stdout.decode(errors="replace"))
-                rows += await state("oracle", folders["oracle"], [*asked, answer])
+                card.lay("oracle", made, [*asked, *talk])
+                outputs = {path: content for path, content in made.items() if content is not None and len(content) <= MAX_OUTPUT_BYTES}
+                card.lay("stub", made | {path: states.stub(content, path) for path, content in outputs.items()}, [*asked, *talk])
+                for name, change in states.mutants(task["task_id"], inputs, outputs).items():
+                    card.lay(name, made | dict.fromkeys(outputs) | change, [*asked, *talk])
+                await _tampered(sandbox, verifier["solution"], inputs, task, made, card, asked)
         elif solver_asked:
-            rows += card_rows(task["task_id"], "oracle", checks, None, "solver_failed")
-    return rows
+            unmeasured["oracle"] = "solver_failed"
+        return await card.rows(sandbox, verifier, wall_s) + [
+            row for name, status in unmeasured.items() for row in card_rows(task["task_id"], name, _declared(verifier), None, status)
+        ]
 
 
-def _overlaid(task: dict, folder: Path) -> bool:
-    """Lay the inputs over what the program left, unless it left a tree too deep to be walked."""
+def _declared(verifier: dict) -> list[str]:
+    return [check["check_id"] for check in verifier["checks"]]
+
+
+async def _solved(
+    sandbox: Sandbox, program: str, inputs: states.Files, task: dict, folder: Path
+) -> tuple[states.Change | None, list[dict], str]:
+    """What the reference program makes of `inputs` (null if it failed, with the status), and what it says."""
+    place = folder / "solving"
+    workspaces.lay(inputs, place)
+    done = await solve(sandbox, program, place)
     try:
-        workspaces.overlay_inputs(task, folder)
+        left = workspaces.contents(place)
     except ValueError:
-        return False
-    return True
+        left = None
+    workspaces.discard(place)
+    if done.failure_kind == "sandbox":
+        return None, [], "sandbox"
+    if done.exit_code != 0 or done.failure_kind or left is None:
+        return None, [], "solver_failed"
+    fixed = set(inputs) - set(task["may_modify"])  # restored before grading, whatever the program did to them
+    made = {path: left.get(path) for path in (inputs.keys() | left.keys()) - fixed if left.get(path) != inputs.get(path)}
+    return made, [event("assistant", done.stdout.decode(errors="replace"))], "ok"
+
+
+async def _tampered(
+    sandbox: Sandbox, program: str, inputs: states.Files, task: dict, made: states.Change, card: "_Card", asked: list[dict]
+) -> None:
+    """State `tamper`: the program's result for other inputs, laid over the given ones; left out where it is no other result."""
+    edited = {path: states.perturbed(content) for path, content in inputs.items()}
+    wrong, talk, _ = await _solved(sandbox, program, edited, task, card.folder)
+    if wrong is not None and wrong != made:
+        card.lay("tamper", wrong, [*asked, *talk])
+
+
+class _Card:
+    """The states of one task as folders next to each other, and their grading."""
+
+    def __init__(self, task_id: str, inputs: states.Files, folder: Path):
+        self.task_id, self.inputs, self.folder = task_id, inputs, folder
+        self.transcripts: dict[str, list[dict]] = {}
+
+    def lay(self, name: str, change: states.Change, transcript: list[dict]) -> None:
+        """Lay `change` over the untouched inputs as the state `name`."""
+        files = self.inputs | change
+        workspaces.lay({path: content for path, content in files.items() if content is not None}, self.folder / name)
+        self.transcripts[name] = transcript
+
+    async def rows(self, sandbox: Sandbox, verifier: dict, wall_s: float) -> list[dict]:
+        checks = _declared(verifier)
+        results = await run_states(sandbox, verifier["code"], self.folder, list(self.transcripts.items()), wall_s)
+        found = dict(zip(self.transcripts, results, strict=True))
+        again = [name for name in ("initial", "oracle") if name in found and found[name].scores is not None]
+        for name in again:
+            (self.folder / name).rename(self.folder / f"{name} again")
+        moved = [(f"{name} again", self.transcripts[name]) for name in again]
+        repeated = await run_states(sandbox, verifier["code"], self.folder, moved, wall_s, ELSEWHERE) if again else []
+        rows = []
+        for name, result in found.items():
+            scores, status = result.scores, result.status
+            if name in again and repeated[again.index(name)].status != "sandbox" and repeated[again.index(name)].scores != scores:
+                scores, status = None, "not_deterministic"
+            rows += card_rows(self.task_id, name, checks, scores, status)
+        return rows
 
 
 async def run_cards(

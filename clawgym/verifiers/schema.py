@@ -37,13 +37,21 @@ VERIFIER = pa.schema(
 CARD = pa.schema(
     [
         column("task_id", pa.string(), "the task"),
-        column("state", pa.string(), "initial: untouched inputs; empty: no file at all; oracle: what the reference program left"),
+        column(
+            "state",
+            pa.string(),
+            "`initial`: untouched inputs; `empty`: no file at all; every expected output `touch`: empty, `echo`: the instruction, "
+            "`copy`: an input; `oracle`: what the reference program left, `stub`: that with the right form and wrong values, `tamper`: "
+            "what it left for other inputs; `mutant-…`: the oracle with one mistake (drop_row, change_number, swap_fields, reorder, "
+            "wrong_name, stale)",
+        ),
         column("check_id", pa.string(), "the check; null if the grader failed before any was known", nullable=True),
         column("score", pa.float64(), "what the check gave, 0 to 1; null if it was not measured", nullable=True),
         column(
             "status",
             pa.string(),
             "`ok`; `solver_failed` (no reference program, or it ended badly), `missing_check` (declared and not returned), "
+            "`not_deterministic` (other scores under another hash seed, time zone, locale and path), "
             "or how the grader failed: `grader_crash`, `grader_timeout`, `grader_invalid`, `grader_killed`, `sandbox`",
         ),
     ]

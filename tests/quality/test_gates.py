@@ -43,12 +43,27 @@ def test_one_crash_leaves_the_state_unmeasured_and_is_the_reason():
         ({"initial": 0.06, "empty": 0.0}, "effortless_initial"),
         ({"initial": 0.0, "empty": 0.5}, "effortless_empty"),
         ({"initial": 0.0, "empty": 0.0, "oracle": 0.9}, "oracle_below"),
+        ({"initial": 0.0, "empty": 0.0, "touch": 0.3, "echo": 0.3, "copy": 0.3, "oracle": 1.0}, None),
+        ({"initial": 0.0, "empty": 0.0, "touch": 0.31}, "cheap_touch"),
+        ({"initial": 0.0, "empty": 0.0, "echo": 0.5, "oracle": 1.0}, "cheap_echo"),
+        ({"initial": 0.0, "empty": 0.0, "copy": 0.5, "oracle": 0.2}, "cheap_copy"),
+        ({"initial": 0.0, "empty": 0.0, "stub": 0.8, "oracle": 1.0}, "stub_too_close"),
+        ({"initial": 0.0, "empty": 0.0, "mutant-drop_row": 1.0, "tamper": 1.0, "oracle": 1.0}, None),
         ({}, "no_card"),
     ],
 )
 def test_checks_give_nothing_for_nothing_and_a_solution_satisfies_them(scores, reason):
     drop = sanity(Card(scores), True, GATES)
     assert (drop and drop.reason) == reason
+
+
+def test_what_a_card_says_of_its_grader():
+    made = Card(
+        {"initial": 0.0, "echo": 0.4, "copy": None, "oracle": 1.0, "mutant-stale": 0.5, "mutant-drop_row": 1.0, "mutant-reorder": 1.0}
+    )
+    assert made.floor == 0.4 and made.mutation_score == 0.5
+    assert Card({"oracle": 1.0}).mutation_score is None and Card().floor is None and Card({"mutant-stale": 0.0}).mutation_score is None
+    assert Card({"initial": 0.0, "echo": 1.0}, {"copy": "grader_crash"}).only("initial") == Card({"initial": 0.0})
 
 
 def test_a_task_with_code_needs_a_card_and_one_without_does_not():

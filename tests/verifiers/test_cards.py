@@ -3,6 +3,7 @@
 import asyncio
 
 import pyarrow as pa
+import pytest
 
 from clawgym.config import Sandbox as SandboxSettings
 from clawgym.sandbox import Sandbox
@@ -54,7 +55,7 @@ def test_known_states_are_scored_by_execution():
 
 def test_what_was_not_measured_is_null_with_its_reason():
     crash = cards(code="def grade(transcript, workspace_path):\n    raise ZeroDivisionError")
-    assert len(crash) == 9 and all(row["score"] is None and row["status"] not in ("ok", "solver_failed") for row in crash)
+    assert len(crash) >= 9 and all(row["score"] is None and row["status"] not in ("ok", "solver_failed") for row in crash)
     for solution in ("raise SystemExit(3)", None):
         rows = cards(solution=solution)
         assert {row["status"] for row in rows if row["state"] == "oracle"} == {"solver_failed"} and scores(rows, "oracle")["right"] is None
@@ -63,6 +64,49 @@ def test_what_was_not_measured_is_null_with_its_reason():
     assert {row["check_id"]: row["status"] for row in fewer if row["state"] == "initial"} == {
         "right": "ok", "said": "missing_check", "untouched": "missing_check"
     }  # fmt: skip
+
+
+def test_states_without_work_and_with_mistakes_are_scored_too():
+    rows = cards()
+    right = {row["state"]: row["score"] for row in rows if row["check_id"] == "right"}
+    assert set(right) == {
+        "initial", "empty", "touch", "echo", "copy", "oracle", "stub", "tamper", "mutant-change_number", "mutant-wrong_name", "mutant-stale"
+    }  # fmt: skip
+    assert right.pop("oracle") == 1 and set(right.values()) == {0}
+
+
+def test_a_grader_that_believes_what_it_finds_shows():
+    naive = "import os\ndef grade(transcript, workspace_path):\n    return {'there': os.path.isfile(workspace_path + '/total.txt')}"
+    rows = cards(code=naive, checks=[CHECKS[0] | {"check_id": "there"}])
+    there = {row["state"]: row["score"] for row in rows}
+    assert there["touch"] == there["echo"] == there["stub"] == there["tamper"] == there["mutant-change_number"] == 1
+    assert there["initial"] == there["mutant-stale"] == there["mutant-wrong_name"] == 0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "hash('a') % 97 / 97",
+        "__import__('time').localtime(0).tm_hour / 24",
+        "len(workspace_path) / 100",
+        "len(__import__('os').environ['LANG']) / 9",
+    ],
+    ids=["hash seed", "time zone", "path", "locale"],
+)
+def test_a_grader_that_depends_on_where_it_runs_is_not_deterministic(value):
+    rows = cards(code=f"def grade(transcript, workspace_path):\n    return {{'right': {value}}}", checks=[CHECKS[0]])
+    assert {row["status"] for row in rows if row["state"] in ("initial", "oracle")} == {"not_deterministic"}
+    assert all(row["score"] is None for row in rows if row["state"] in ("initial", "oracle"))
+
+
+def test_what_a_task_may_modify_is_part_of_its_states():
+    task = TASK | {"may_modify": ["in/day.csv"], "expected_outputs": ["in/day.csv"]}
+    grader = "def grade(transcript, workspace_path):\n    return {'right': '7' in open(workspace_path + '/in/day.csv').read()}"
+    verifier = VERIFIER | {"code": grader, "checks": [CHECKS[0]], "solution": "open('in/day.csv', 'w').write('item,total\\nbread,7\\n')"}
+    sandbox = Sandbox.from_settings(SandboxSettings())
+    rows = asyncio.run(run_cards(sandbox, [task], {"t-1": verifier}, parallel=1, wall_s=5, solver_asked=True))
+    score = {row["state"]: row["score"] for row in rows}
+    assert score["oracle"] == 1 and score["initial"] == score["mutant-stale"] == score["mutant-change_number"] == 0
 
 
 def test_imported_graders_that_do_not_list_their_checks_have_a_card_too():

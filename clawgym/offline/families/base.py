@@ -190,8 +190,9 @@ class Family:
             + PROGRAM_END
         )
 
-    def grader(self, params: Params, originals: dict[str, str]) -> str:
-        """Source of `grade(transcript, workspace_path)`.
+    def grader(self, params: Params, originals: dict[str, str], request: str) -> str:
+        """Source of `grade(transcript, workspace_path)`. An output that only repeats `request`, or an input where that is not the answer,
+        counts as no output: it would satisfy checks of form without any work.
 
         originals: first content of the files that the task changes; all other inputs are read from the workspace when it is graded.
         """
@@ -203,6 +204,7 @@ class Family:
             + f"REQUIRED = {self.required(params)!r}\n"
             + f"FOLDER = {self.folder_of(params)!r}\n"
             + f"ORIGINALS = {pprint.pformat(originals, sort_dicts=False)}\n"
+            + f"REQUEST = {request!r}\n"
             + GRADER_END
         )
 
@@ -235,7 +237,15 @@ def grade(transcript, workspace_path):
         if any(files[path] is None for path in REQUIRED):
             raise ValueError("an input is gone")
         files.update(ORIGINALS)
-        tests = checks(P, facts(P, files), lambda path: read_text(root, path), root)
+        known = facts(P, files)
+        wanted = outputs(P, known)
+
+        def read(path):
+            text = read_text(root, path)
+            repeated = text is not None and path not in files and (REQUEST in text or any(text == given for given in files.values()))
+            return None if repeated and text != wanted.get(path) else text
+
+        tests = checks(P, known, read, root)
     except unreadable:
         return dict.fromkeys(CHECKS, 0.0)
     return {name: passed(tests[name]) for name in CHECKS}
