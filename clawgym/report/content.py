@@ -69,6 +69,25 @@ def mix(tasks: list[dict], column: str) -> dict[str, dict[str, int]]:
     return {key: dict(table[key]) for key in sorted(table, key=lambda key: (-table[key].total(), key))}
 
 
+GRADED = {
+    "s_floor": "without work: the best of untouched, empty, empty files, the instruction, a copied input",
+    "s_stub": "the right form with wrong values",
+    "s_tamper": "the right result for other inputs",
+    "s_oracle": "what the reference program leaves",
+    "mutation_score": "share of the reference's mutants that score below it",
+}
+
+
+def graders(decisions: list[dict]) -> list[dict]:
+    """What the graders of all tasks gave for states of known worth: how many tasks, their mean, lowest and highest."""
+    rows = []
+    for name, meaning in GRADED.items():
+        values = [row[name] for row in decisions if row[name] is not None]
+        if values:
+            rows.append({"state": meaning, "n": len(values), "mean": sum(values) / len(values), "low": min(values), "high": max(values)})
+    return rows
+
+
 def failures(decisions: list[dict], rollouts: list[dict], scores: list[dict], results: list[dict]) -> list[dict]:
     """Every kind of loss with its count: where (stage), what (kind), how many. Ends that the agent caused are not failures."""
     lost: Counter = Counter()

@@ -200,6 +200,7 @@ def values(run: Run) -> dict[str, Any]:
         "kinds": content.mix(run.tasks, "kind"),
         "difficulty": content.count(run.tasks, "difficulty"),
         "diversity": run.diversity,
+        "graders": content.graders(run.decisions),
         "statuses": statuses,
         "ends": ends,
         "stats": content.statistics(run.stats),

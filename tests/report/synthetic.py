@@ -54,7 +54,10 @@ def rows() -> dict[str, list[dict]]:
         )  # fmt: skip
     for i in range(352):
         reason = None if i < 300 else ["near_copy", "empty_scores", "no_oracle", "invalid_output"][i % 4]
-        decisions.append({"task_id": f"t{i:03}", "route": "persona", "kept": i < 300, "stage": reason and "gates", "reason": reason})
+        decisions.append(
+            {"task_id": f"t{i:03}", "route": "persona", "kept": i < 300, "stage": reason and "gates", "reason": reason}
+            | {"s_floor": i % 3 / 10, "s_stub": 0.25, "s_tamper": 0.5 if i % 2 else None, "s_oracle": 1.0, "mutation_score": 0.8}
+        )
     steps = [("seeds", 0, None), ("tasks", 4, "invalid_output 4"), ("resources", 2, "too_large 2"), ("verifiers", 9, "no_code 9"),
              ("sanity", 12, "empty_scores 8, no_oracle 4"), ("novelty", 21, "near_copy 21"), ("judge", 4, "implausible 4")]  # fmt: skip
     funnel, entered = [], 320

@@ -135,3 +135,10 @@ def test_spend_comes_from_the_ledger_and_may_be_empty(tmp_path, used):
     rows = read_rows(out)
     assert [(row["calls"], row["usd"]) for row in rows] == ([(3, 0.5)] if used else [])
     assert cache.exists() == used
+
+
+def test_what_graders_give_counts_only_what_was_measured():
+    names = ("s_floor", "s_stub", "s_tamper", "s_oracle", "mutation_score")
+    rows = content.graders([dict.fromkeys(names) | {"s_floor": 0.2, "s_oracle": 1.0}, dict.fromkeys(names) | {"s_floor": 0.0}])
+    assert [(row["n"], row["mean"], row["low"], row["high"]) for row in rows] == [(2, 0.1, 0.0, 0.2), (1, 1.0, 1.0, 1.0)]
+    assert content.graders([]) == []
