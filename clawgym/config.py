@@ -91,10 +91,10 @@ class Personas(Section):
 class Skills(Section):
     folders: list[str] = ["config/skills"]
     """Folders searched for SKILL.md files."""
-    licence: str = "Apache-2.0"
-    """Licence of those skills, carried with every task made from them."""
-    redistributable: bool = True
-    """May exports contain text made from those skills?"""
+    licence: str | None = None
+    """Licence of those skills, carried with every task made from them. Null: Apache-2.0 for the project's own, `see source` for others."""
+    redistributable: bool | None = None
+    """May exports contain text made from those skills? Null: yes for the project's own, no for others."""
 
 
 class Sampling(Section):

@@ -51,7 +51,8 @@ rule run_calibration:
     shell:
         "mkdir -p {output.captures:q} {output.snapshots:q} && "
         "python -m scripts.run_rollouts --tasks {input.tasks:q} --model {wildcards.model}"
-        " --stage bench --work results/.work/bench --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
+        " --stage bench --series calibration --work results/.work/calibration"
+        " --settings {params.settings:q} --out {output.rollouts:q} > {log:q} 2>&1"
 
 
 rule grade_calibration:

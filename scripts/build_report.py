@@ -1,6 +1,7 @@
 """Build the report of a run, index.html, REPORT.md and the figures, from the artefacts of all stages: see --help."""
 
 import argparse
+from datetime import UTC, datetime
 from pathlib import Path
 
 from clawgym.bench import schema as bench
@@ -51,6 +52,7 @@ def main() -> None:
         seed=settings["seed"],
         code=code_version(),
         settings_hash=fingerprint(settings.parts),
+        measured=datetime.fromtimestamp(args.results.stat().st_mtime, UTC),
     )
     images = {name: args.figures / f"{name}.svg" for name in page.FIGURES}
     for name, figure in page.draw(this).items():

@@ -21,7 +21,7 @@ def main() -> None:
     rows = Store(path).ledger() if path.exists() else []
     write_table(rows, SPEND, args.spend, {"config": fingerprint(settings.parts), "ledger": str(path)})
     total = sum(row["usd"] for row in rows)
-    print(f"{sum(row['calls'] for row in rows):,} calls, {sum(row['cache_hits'] for row in rows):,} from the cache, {total:.2f} US dollars")
+    print(f"{sum(row['calls'] for row in rows):,} calls, {sum(row['cache_hits'] for row in rows):,} from the cache, {total:.4f} US dollars")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--limit", type=int, help="only the first N tasks")
     parser.add_argument("--stage", default="rollouts", help="the stage under which the ledger counts the calls")
+    parser.add_argument("--series", default="", help="part of the rollout ids, where a model runs on the same tasks for two purposes")
     parser.add_argument("--settings", required=True)
     parser.add_argument(
         "--work", type=Path, default=Path("results/.work/rollouts"), help="where finished rollouts wait, outside rule outputs"
@@ -56,6 +57,7 @@ def main() -> None:
         seed=settings["seed"],
         prefix=prefix,
         stage=args.stage,
+        series=args.series,
         dtype=serving.dtype,
         arguments=tuple(serving.arguments),
         log=args.work / f"{args.model}.server.log",

@@ -39,6 +39,8 @@ CHARS_PER_TOKEN = 3
 MAX_UNANSWERED = 0.2
 REPAIR = "Answer the same request again with the whole corrected JSON object, nothing else."
 INFRASTRUCTURE = ("model_api", "timeout")
+UNUSABLE = ("invalid_output", "empty", "refused")
+FEWEST_TO_JUDGE = 5
 RETRIED_4XX = (408, 409, 425, 429)
 OUTPUT_MODES = ("json_schema", "json_object", "text")
 
@@ -83,7 +85,7 @@ def respect_limit(store: Store, spend: Spend, model: Model) -> None:
     """Before a call to a model with a price: raises UserError if the limit is reached. Calls in flight may still go over it."""
     if (model.price_in or model.price_out) and (spent := store.spent()) >= spend.limit_usd:
         raise UserError(
-            f"spend.limit_usd: {spent:.2f} of {spend.limit_usd:.2f} US dollars are spent; raise spend.limit_usd and run the "
+            f"spend.limit_usd: {spent:.4f} of {spend.limit_usd:.2f} US dollars are spent; raise spend.limit_usd and run the "
             f"same command again: every answer so far is kept in {spend.cache}"
         )
 
@@ -226,7 +228,9 @@ class Client:
             wrong = f"That answer cannot be used:\n{_problem(problem)}\n{REPAIR}"
             messages = [*messages, {"role": "assistant", "content": completion.text or "(nothing)"}, {"role": "user", "content": wrong}]
         self._count(role, failures=1)
-        raise Unanswered("invalid_output" if completion.text.strip() else "empty", _problem(problem)[:1000])
+        if not completion.text.strip():
+            raise Unanswered("empty", _problem(problem)[:1000])
+        raise Unanswered("invalid_output", f"{_problem(problem)[:800].removeprefix('- ')}; it answered {completion.text[:200]!r}")
 
     async def map(self, ask: Callable[[Row], Awaitable[Result]], rows: Iterable[Row]) -> list[Result]:
         """`ask` of every row, in the order of the rows, with a progress line every few seconds.
@@ -263,11 +267,19 @@ class Client:
         return results
 
     def require_answers(self, failures: Iterable[tuple[str, str]], asked: int) -> None:
-        """Fail the job if more than a fifth of `asked` records got no answer for reasons outside the model (kind, detail of each failure).
+        """Fail the job if more than a fifth of `asked` records got no answer for reasons outside the model (kind, detail of each failure),
+        or if a model gave no usable answer at all: a run on nothing would only look like one.
 
         What was answered is in the cache, so the next run only asks for the rest.
         Raises UserError.
         """
+        failures = list(failures)
+        unusable = [f"{kind}: {detail}" for kind, detail in failures if kind in UNUSABLE]
+        if asked >= FEWEST_TO_JUDGE and len(unusable) == asked:
+            raise UserError(
+                f"{self.stage}: none of {asked} records got a usable answer ({unusable[-1][:400]}); "
+                "point the role under models: at a model that follows the prompts in config/prompts"
+            )
         lost = [detail for kind, detail in failures if kind in INFRASTRUCTURE]
         if lost and len(lost) > MAX_UNANSWERED * asked:
             raise UserError(
@@ -413,7 +425,7 @@ class Client:
                 setattr(total, name, getattr(total, name) + getattr(usage, name))
         return (
             f"{self.stage}: {self._done} of {self._total} records; {total.calls} calls, {total.cache_hits} from the cache, "
-            f"{total.retries} retries, {total.failures} failures; {total.tokens_in + total.tokens_out} tokens, {total.usd:.2f} US dollars"
+            f"{total.retries} retries, {total.failures} failures; {total.tokens_in + total.tokens_out} tokens, {total.usd:.4f} US dollars"
         )
 
     @asynccontextmanager

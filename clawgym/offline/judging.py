@@ -174,9 +174,8 @@ def judge_task(request: Request, rng: random.Random) -> dict[str, Any]:
         "coverage": _bounded(coverage),
         "overstrictness": _bounded(strict),
         "complementarity": complementarity,
-        "comment": f"{len(paths)} inputs, {named_outputs} of {len(outputs)} outputs named in {words} words, {len(checks)} checks of "
-        "which {exact} are exact, "
-        f"{len(rubric)} rubric rules.",
+        "comment": f"Inputs: {len(paths)}; outputs named in {words} words: {named_outputs} of {len(outputs)}; "
+        f"checks: {len(checks)}, exact ones: {exact}; rubric rules: {len(rubric)}.",
     }
 
 

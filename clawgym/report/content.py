@@ -117,14 +117,20 @@ def ends(rollouts: list[dict], results: list[dict]) -> tuple[list[str], list[dic
     return statuses, [{"model": model, "counts": [table[model][status] for status in statuses]} for model in table]
 
 
+STATISTICS = {
+    "route": "route", "teacher": "teacher", "rollouts": "rollouts", "kept": "kept", "reward_mean": "reward", "turns_mean": "turns",
+    "turns_max": "most turns", "tool_calls_mean": "tool calls", "tokens_out_mean": "tokens out",
+}  # fmt: skip
+
+
 def statistics(stats: list[dict]) -> list[dict]:
-    """The trajectory statistics without the counts the funnel shows, tools as `read 12, write 30`."""
-    shown = ("route", "teacher", "rollouts", "kept", "reward_mean", "turns_mean", "turns_max", "tool_calls_mean", "tokens_out_mean")
-    return [
-        {name: row[name] for name in shown}
-        | {"trajectories using a tool": ", ".join(f"{tool} {n}" for tool, n in json.loads(row["tool_types"]).items())}
-        for row in stats
-    ]
+    """The trajectory statistics by short headings, without the counts the funnel shows and without the tools."""
+    return [{heading: row[name] for name, heading in STATISTICS.items()} for row in stats]
+
+
+def tools_used(stats: list[dict]) -> str | None:
+    """How many of all kept trajectories use each tool, `read 12, write 30`; None without any."""
+    return ", ".join(f"{tool} {n:,}" for tool, n in json.loads(stats[-1]["tool_types"]).items()) or None if stats else None
 
 
 def kind_table(kinds: list[dict], suite: str) -> tuple[list[str], list[dict]]:
@@ -142,6 +148,32 @@ def kind_table(kinds: list[dict], suite: str) -> tuple[list[str], list[dict]]:
 def headline(paired: list[dict], suite: str = "heldout") -> dict | None:
     """The comparison the training stands or falls with: the better base run against SFT. None if it was not measured."""
     return next((r for r in paired if (r["suite"], r["model_a"], r["model_b"]) == (suite, "best_base", "sft") and r["n"]), None)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """What the steps of RL had to learn from.
+
+    without: steps whose rollouts scored alike within every prompt. still: those of them whose measured gradient is 0 as well, which a
+    KL term may keep from it.
+    """
+
+    steps: int
+    without: int
+    still: int
+    unmeasured: int
+
+    @property
+    def unchanged(self) -> bool:
+        """Had no step a gradient, so that the model is the one RL began with?"""
+        return 0 < self.steps == self.still
+
+
+def signal(rl: list[dict]) -> Signal:
+    """rl: rows of schema RL_METRICS."""
+    without = [row for row in rl if row["zero_variance"] is not None and row["zero_variance"] >= 1]
+    still = [row for row in without if row["grad_norm"] == 0]
+    return Signal(len(rl), len(without), len(still), sum(row["zero_variance"] is None for row in rl))
 
 
 @dataclass(frozen=True)

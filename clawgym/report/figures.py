@@ -18,6 +18,7 @@ from clawgym.tables import replacing  # noqa: E402
 
 INK, MUTED, GRID = "#1f2933", "#66727f", "#e3e8ee"
 ACCENT, SECOND, THIRD, LOST = "#2f6f9f", "#d98324", "#6a9a5b", "#dfe5ec"
+WIDE, HALF = 9.0, 5.2  # inches: a figure over the whole page, and one of two side by side, of which text has the same size
 SPLITS = {"train": ACCENT, "heldout": SECOND, "unseen": THIRD}
 STYLE = {
     "font.size": 9, "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": MUTED, "xtick.color": MUTED, "ytick.color": INK,
@@ -53,7 +54,7 @@ def funnel(steps: list[Step]) -> Figure:
     """What entered each step (grey) and what went on (colour)."""
     if not steps:
         return _nothing("The funnel is empty.")
-    figure, axes = plt.subplots(figsize=(6.4, 0.9 + 0.26 * len(steps)))
+    figure, axes = plt.subplots(figsize=(WIDE, 0.9 + 0.26 * len(steps)))
     place = np.arange(len(steps))
     axes.barh(place, [step.entered for step in steps], color=LOST, height=0.72, label="entered")
     axes.barh(place, [step.kept for step in steps], color=ACCENT, height=0.72, label="went on")
@@ -75,7 +76,7 @@ def mix(table: dict[str, dict[str, int]], title: str) -> Figure:
     """Tasks per category or kind, stacked by split."""
     if not table:
         return _nothing("No tasks were kept.")
-    figure, axes = plt.subplots(figsize=(5.2, 1.1 + 0.23 * len(table)))
+    figure, axes = plt.subplots(figsize=(HALF, 1.1 + 0.23 * len(table)))
     place, left = np.arange(len(table)), np.zeros(len(table))
     for split, colour in SPLITS.items():
         values = np.array([counts.get(split, 0) for counts in table.values()])
@@ -98,7 +99,7 @@ def rewards(scores: dict[str, list[float]], threshold: float) -> Figure:
     scores = {model: values for model, values in scores.items() if values}
     if not scores:
         return _nothing("No rollout has a score.")
-    figure, axes = plt.subplots(figsize=(5.2, 2.6))
+    figure, axes = plt.subplots(figsize=(HALF, 2.9))
     colours = [ACCENT, SECOND, THIRD, MUTED]
     edges = np.linspace(0, 1, 21)
     axes.hist(list(scores.values()), bins=edges, color=[colours[i % 4] for i in range(len(scores))], label=list(scores), rwidth=0.9)
@@ -113,22 +114,42 @@ def rewards(scores: dict[str, list[float]], threshold: float) -> Figure:
 
 
 @_styled
-def curve(series: dict[str, tuple[list[float], list[float]]], ylabel: str, empty: str, top: float | None = None) -> Figure:
-    """Values over optimiser steps: name → (steps, values); top: upper end of the axis if it has a natural one."""
+def curve(series: dict[str, tuple[list[float], list[float]]], ylabel: str, empty: str) -> Figure:
+    """Values over optimiser steps: name → (steps, values)."""
     series = {name: points for name, points in series.items() if points[0]}
     if not series:
         return _nothing(empty)
-    figure, axes = plt.subplots(figsize=(5.2, 2.6))
+    figure, axes = plt.subplots(figsize=(HALF, 2.9))
     for (name, (steps, values)), colour in zip(series.items(), [ACCENT, SECOND, THIRD, MUTED], strict=False):
         few = len(steps) < 25
         axes.plot(steps, values, color=colour, linewidth=1.6, marker="o" if few else None, markersize=3.5, label=name)
     axes.set_xlabel("optimiser step")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel(ylabel)
-    axes.set_ylim(min([0.0, *(value for _, values in series.values() for value in values)]), top and top * 1.05)
+    axes.set_ylim(min([0.0, *(value for _, values in series.values() for value in values)]))
     axes.grid(axis="y")
     if len(series) > 1:
         axes.legend(loc="best", fontsize=8)
+    return figure
+
+
+@_styled
+def rl(rewards: tuple[list[float], list[float]], alike: tuple[list[float], list[float]]) -> Figure:
+    """Mean reward per step as points, as each step has other tasks, and the share of prompts whose rollouts all scored alike."""
+    if not rewards[0] and not alike[0]:
+        return _nothing("No reward recorded.")
+    figure, panels = plt.subplots(1, 2, figsize=(HALF, 2.9))
+    many = max(map(len, (rewards[0], alike[0]))) > 25
+    panels[0].plot(*rewards, "o", color=ACCENT, markersize=3 if many else 5)
+    panels[1].bar(*alike, color=MUTED, width=1.0 if many else 0.5)
+    steps = [*rewards[0], *alike[0]]
+    for axes, title in zip(panels, ["mean reward", "share of prompts without\nvariance of the reward"], strict=True):
+        axes.set_title(title)
+        axes.set_xlabel("optimiser step")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlim(min(steps) - 0.6, max(steps) + 0.6)
+        axes.set_ylim(-0.03, 1.05)
+        axes.grid(axis="y")
     return figure
 
 
@@ -139,7 +160,7 @@ def bench(summary: list[dict]) -> Figure:
     if not suites:
         return _nothing("The bench has no measured items.")
     models = list(dict.fromkeys(row["model"] for row in summary))
-    figure, panels = plt.subplots(1, len(suites), figsize=(6.4, 0.9 + 0.3 * len(models)), sharey=True, squeeze=False)
+    figure, panels = plt.subplots(1, len(suites), figsize=(WIDE, 0.9 + 0.3 * len(models)), sharey=True, squeeze=False)
     for suite, axes in zip(suites, panels[0], strict=True):
         rows = {row["model"]: row for row in summary if row["suite"] == suite and row["mean"] is not None}
         for i, model in enumerate(models):

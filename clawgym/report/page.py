@@ -6,6 +6,7 @@ The page is self-contained, runs no script and escapes all text, since much of i
 import base64
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,14 @@ SECTIONS = [
 MEANINGS = {
     "heldout": "new tasks of the kinds of work that were trained",
     "unseen": "kinds of work that were never trained on",
+}
+REASONS = {
+    "not_calibrated": "not needed: enough candidates were already taken",
+    "not_measured": "too few calibration rollouts could be scored",
+    "strong_too_low": "too hard for the strong model",
+    "weak_too_high": "too easy for the weak model",
+    "no_gap": "strong model not above the weak one",
+    "over_cap": "passed, but the suite was full",
 }
 
 
@@ -60,6 +69,7 @@ class Run:
     seed: int
     code: str = ""
     settings_hash: str = ""
+    measured: datetime | None = None  # when the bench was done; only the page says it
 
 
 def score(value: float | None) -> str:
@@ -84,6 +94,11 @@ def cell(value: Any) -> str:
     return str(value)
 
 
+def money(usd: float) -> str:
+    """US dollars: cheap models cost fractions of a cent."""
+    return f"{usd:.2f}" if usd == 0 or usd >= 100 else f"{usd:.4f}"
+
+
 def markdown_cell(value: str) -> str:
     """Text for a Markdown table: no cell break, no HTML, no link or emphasis that the text did not have as text."""
     text = " ".join(str(value).split()).replace("\\", "\\\\")
@@ -97,7 +112,8 @@ def _environment(html: bool) -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=html, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,
     )  # fmt: skip
-    environment.filters |= {"score": score, "signed": signed, "cell": cell, "md": markdown_cell, "thousands": lambda value: f"{value:,}"}
+    environment.filters |= {"score": score, "signed": signed, "cell": cell, "md": markdown_cell, "money": money}
+    environment.filters["thousands"] = lambda value: f"{value:,}"
     return environment
 
 
@@ -110,11 +126,13 @@ def _cards(run: Run, funnel: list[content.Step]) -> list[dict]:
     for model in ("sft", "rl"):
         for row in run.summary:
             if row["suite"] == "heldout" and row["model"] == model and row["n"]:
-                cards.append({"value": score(row["mean"]), "label": f"{model} on heldout, mean task score", "main": True, "first": False})
+                same = ", unchanged by RL" if model == "rl" and content.signal(run.rl).unchanged else ""
+                label = f"{model} on heldout, mean task score{same}"
+                cards.append({"value": score(row["mean"]), "label": label, "main": True, "first": False})
     entered = max((step.entered for step in funnel if step.name == "seeds"), default=0)
     cards.append({"value": f"{len(run.tasks):,}", "label": f"tasks kept, of {entered:,} seeds", "main": False, "first": False})
     cards.append({"value": f"{len(run.trajectories):,}", "label": "trajectories kept for training", "main": False, "first": False})
-    cards.append({"value": f"{sum(row['usd'] for row in run.spend):.2f} $", "label": "spent on model calls", "main": False, "first": False})
+    cards.append({"value": f"{money(sum(row['usd'] for row in run.spend))} $", "label": "spent on model calls", "main": False, "first": False})
     return cards
 
 
@@ -148,22 +166,66 @@ def _items(items: list[dict]) -> list[dict]:
     table = []
     for suite in SUITES:
         reasons = Counter(row["reason"] for row in items if row["suite"] == suite)
-        others = ", ".join(f"{reason.replace('_', ' ')} {number}" for reason, number in reasons.most_common() if reason != "kept")
-        table.append({"suite": suite, "candidates": reasons.total(), "kept": reasons["kept"], "reasons": others or "–"})
+        others = "; ".join(f"{number} {REASONS.get(reason, reason)}" for reason, number in reasons.most_common() if reason != "kept")
+        table.append({"suite": suite, "tasks": reasons.total(), "kept": reasons["kept"], "reasons": others or "–"})
     return table
 
 
-def _training_text(sft: list[dict], rl: list[dict]) -> str:
-    lines = []
-    for name, column, rows in (("SFT", "loss", sft), ("GRPO", "reward_mean", rl)):
-        points = [(row["step"], row[column]) for row in rows if row.get(column) is not None]
-        if points:
-            (first, start), (last, end) = points[0], points[-1]
-            label = column.replace("_", " ")
-            lines.append(f"{name}: {label} {start:.3f} at step {first}, {end:.3f} at step {last}.")
-        else:
-            lines.append(f"{name}: no {column.replace('_', ' ')} was recorded.")
-    return " ".join(lines)
+def _ends_text(statuses: list[str], bench: Bench) -> list[tuple[str, str]]:
+    """What the ends that occur mean."""
+    serving = bench.serving
+    meanings = {
+        "finished": "the model gave a last answer without a tool call",
+        "token_limit": f"the last answer was cut off, before it held a tool call, at the tokens a call may have ({serving.max_tokens} for "
+        "students on the bench), or the tokens of the rollout or of the model's context were used up",
+        "turn_limit": f"the model wanted more calls than a rollout may have ({serving.max_turns} for students on the bench)",
+        "time_limit": "the rollout took longer than it may",
+        "malformed": "the last answer held tool calls, but none that could be carried out",
+        "killed": "the agent used too much of the sandbox, or its own command killed it",
+        "failed": "a failure outside the agent; no score",
+        "missing": "there is no such rollout; no score",
+    }
+    return [(status, meanings[status]) for status in meanings if status in statuses]
+
+
+def _sft_text(sft: list[dict]) -> str:
+    points = [(row["step"], row["loss"]) for row in sft if row["loss"] is not None]
+    if not points:
+        return "SFT: no loss was recorded."
+    (first, start), (last, end) = points[0], points[-1]
+    return f"SFT: loss {start:.3f} at step {first}, {end:.3f} at step {last}."
+
+
+def _rewards_text(rl: list[dict]) -> str:
+    rewards = [row["reward_mean"] for row in rl if row["reward_mean"] is not None]
+    if not rewards:
+        return "GRPO: no reward was recorded."
+    if len(rewards) == 1:
+        return f"GRPO: one step with a reward, mean {rewards[0]:.3f}."
+    return (
+        f"GRPO: mean reward of a step from {min(rewards):.3f} to {max(rewards):.3f} in {len(rewards)} steps. Steps draw different tasks, so a "
+        "difference between two steps says nothing about learning."
+    )
+
+
+def _signal_text(rl: list[dict]) -> str:
+    """How many steps had nothing to learn from, and what that means for the model; empty if there were no steps."""
+    signal = content.signal(rl)
+    if not signal.steps:
+        return ""
+    alike = "all rollouts of every prompt got the same reward (zero_variance is 1)"
+    which = f"In {'all' if signal.without == signal.steps else signal.without} of {signal.steps} steps"
+    if not signal.without:
+        text = f"In none of {signal.steps} steps {alike}."
+    elif signal.still == signal.without:
+        text = f"{which} {alike}: such a step has no gradient and changes no weight."
+    else:
+        text = f"{which} {alike}: such a step learns nothing from rewards."
+    if signal.unmeasured:
+        text += f" For {signal.unmeasured} steps this was not measured."
+    if signal.unchanged:
+        text += " As no step changed a weight, the RL model equals the SFT model."
+    return text
 
 
 def values(run: Run) -> dict[str, Any]:
@@ -180,6 +242,7 @@ def values(run: Run) -> dict[str, Any]:
                 "name": suite,
                 "meaning": MEANINGS[suite],
                 "rows": rows if any(row["n"] or row["n_null"] for row in rows) else [],
+                "nulls": any(row["n_null"] for row in rows),
                 "paired": [row for row in run.paired if row["suite"] == suite and row["n"]],
                 "models": models,
                 "kinds": kinds,
@@ -203,11 +266,16 @@ def values(run: Run) -> dict[str, Any]:
         "graders": content.graders(run.decisions),
         "statuses": statuses,
         "ends": ends,
+        "ends_text": _ends_text(statuses, run.bench),
         "stats": content.statistics(run.stats),
+        "tools_used": content.tools_used(run.stats),
         "failures": content.failures(run.decisions, run.rollouts, run.scores, run.results),
-        "training_text": _training_text(run.sft, run.rl),
+        "sft_text": _sft_text(run.sft),
+        "rewards_text": _rewards_text(run.rl),
+        "signal_text": _signal_text(run.rl),
         "trajectories": [row | {"turns": content.turns(content.messages(row))} for row in shown],
         "n_trajectories": len(run.trajectories),
+        "n_kinds": len({row["kind"] for row in shown}),
         "spend": run.spend,
         "roles": roles,
         "student": run.student,
@@ -237,14 +305,15 @@ def draw(run: Run) -> dict[str, Any]:
         "sft": figures.curve(
             {"training": series(run.sft, "loss"), "evaluation": series(run.sft, "eval_loss")}, "loss", "No loss recorded."
         ),
-        "rl": figures.curve({"reward": series(run.rl, "reward_mean")}, "mean reward", "No reward recorded.", top=1.0),
+        "rl": figures.rl(series(run.rl, "reward_mean"), series(run.rl, "zero_variance")),
     }
 
 
 def html(run: Run, images: dict[str, Path]) -> str:
     """The page; images: SVG file per name of FIGURES, embedded as data."""
     data = {name: "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode() for name, path in images.items()}
-    return _environment(html=True).get_template("index.html.j2").render(values(run), images=data)
+    when = run.measured and run.measured.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return _environment(html=True).get_template("index.html.j2").render(values(run), images=data, when=when)
 
 
 def markdown(run: Run) -> str:

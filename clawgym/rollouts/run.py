@@ -35,7 +35,8 @@ FIRST_PAUSE_S = 1.0
 class Plan:
     """How the rollouts of one job are run.
 
-    name: the model's name in the tables. stage: where the ledger counts them. prefix: messages before every task (worked examples).
+    name: the model's name in the tables. stage: where the ledger counts them. series: tells the ids of two
+    runs of one model on the same tasks apart. prefix: messages before every task (worked examples).
     dtype, arguments, log: of the server of a checkpoint; log receives its output.
     """
 
@@ -46,6 +47,7 @@ class Plan:
     spend: config.Spend
     seed: int
     stage: str = "rollouts"
+    series: str = ""
     prefix: list[dict] = field(default_factory=list)
     dtype: str = "auto"
     arguments: tuple[str, ...] = ()
@@ -64,8 +66,9 @@ class Plan:
         )
 
 
-def rollout_id(task_id: str, model: str, attempt: int) -> str:
-    return f"{task_id}-{model}-{attempt}"
+def rollout_id(task_id: str, plan: Plan, attempt: int) -> str:
+    """The same for every try of a rollout, another for every rollout of a working copy."""
+    return "-".join([task_id, plan.name, *([plan.series] if plan.series else []), str(attempt)])
 
 
 def ended(session: Session, done: Completed, tools: Sequence[str]) -> tuple[str, str | None, str | None]:
@@ -109,7 +112,7 @@ def counts(capture: Path) -> dict[str, Any]:
 
 async def roll_out(plan: Plan, proxy: Proxy, sandbox: Sandbox, task: dict, attempt: int, folder: Path) -> dict:
     """One try of one rollout. Leaves capture.jsonl.zst and snapshot.tar.zst in `folder` and gives its ROLLOUT row."""
-    name = rollout_id(task["task_id"], plan.name, attempt)
+    name = rollout_id(task["task_id"], plan, attempt)
     seed = int(hashlib.sha256(f"{plan.seed}:{name}".encode()).hexdigest()[:8], 16) % 2**31
     limits = plan.rollouts
     capture, archive = folder / "capture.jsonl.zst", folder / "snapshot.tar.zst"
@@ -160,7 +163,7 @@ async def finish(plan: Plan, proxy: Proxy, sandbox: Sandbox, task: dict, attempt
 
     A failed rollout is a row too, but is not taken from the working folder by the next run.
     """
-    name = rollout_id(task["task_id"], plan.name, attempt)
+    name = rollout_id(task["task_id"], plan, attempt)
     home = work / f"{name}.{plan.fingerprint(task, attempt)}"
     if (home / "row.json").exists():
         row = json.loads((home / "row.json").read_text())
@@ -186,7 +189,7 @@ async def finish(plan: Plan, proxy: Proxy, sandbox: Sandbox, task: dict, attempt
 def _lost(plan: Plan, task: dict, attempt: int, failure_kind: str, detail: str) -> dict:
     """The row of a rollout that left nothing."""
     return {
-        "rollout_id": rollout_id(task["task_id"], plan.name, attempt),
+        "rollout_id": rollout_id(task["task_id"], plan, attempt),
         "task_id": task["task_id"],
         "model": plan.name,
         "attempt": attempt,

@@ -19,6 +19,7 @@ KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|AUTH|CREDENTIAL|COOKIE|ACCOUNT", 
 NETWORK_PROGRAMS = {"curl", "wget", "ssh", "scp", "rsync", "gh", "npx", "npm", "uv", "uvx", "docker", "kubectl", "gcloud", "aws"}
 PRESENT_PROGRAMS = set("sh bash python3 awk sed grep cat sort uniq cut tr find head tail wc diff".split())
 """What a sandbox offers besides Python's standard library."""
+OWN_SKILLS = Path(__file__).resolve().parents[2] / "config" / "skills"
 
 
 def _slugs(value: Any) -> Any:
@@ -79,6 +80,7 @@ def declared(skill: Skill) -> list[str]:
 def skill_row(skill: Skill, annotation: Annotation | None, failure: str | None, settings: Skills) -> dict:
     """The row of skills.parquet. annotation is None where none was to be had, for the reason `failure` (a typed slug)."""
     stated = declared(skill)
+    own = all(Path(folder).resolve() == OWN_SKILLS for folder in settings.folders)
     row = {
         "skill_id": skill.skill_id,
         "name": skill.name,
@@ -98,8 +100,8 @@ def skill_row(skill: Skill, annotation: Annotation | None, failure: str | None, 
         "copies": list(skill.copies),
         "sha256": skill.sha256,
         "source": skill.source,
-        "licence": settings.licence,
-        "redistributable": settings.redistributable,
+        "licence": settings.licence or ("Apache-2.0" if own else "see source"),
+        "redistributable": own if settings.redistributable is None else settings.redistributable,
     }
     if annotation is None:
         return row

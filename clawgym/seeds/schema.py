@@ -27,7 +27,13 @@ SKILL = pa.schema(
         column("description", pa.string(), "from the front matter, else the first paragraph"),
         column("category", pa.string(), "one of the skill categories; null if it could not be annotated", nullable=True),
         column("synthesizable", pa.bool_(), "can tasks be made from it that need nothing but files, no key, network, screen or harm"),
-        column("reasons", pa.list_(pa.string()), "typed reasons why not; empty if synthesizable"),
+        column(
+            "reasons",
+            pa.list_(pa.string()),
+            "typed reasons why not; empty if synthesizable: `needs_key`, `needs_network`, `needs_program`, `needs_other_system` (so its "
+            "metadata), `needs_gui`, `unsafe`, `empty`, `annotator_…` (no usable answer), or the annotator's own, as the stand-in's "
+            "`not_english` and `no_content` (fewer than 25 words)",
+        ),
         column("operations", pa.list_(pa.string()), "atomic operations the skill is used for, main first"),
         column("needs_key", pa.bool_(), "needs a key, token or account"),
         column("needs_network", pa.bool_(), "needs a service outside the workspace"),

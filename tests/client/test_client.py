@@ -259,6 +259,15 @@ def test_many_lost_records_fail_the_job_and_few_do_not(tmp_path):
         opened.require_answers([("timeout", "slow")] * 5, 20)
 
 
+def test_a_model_that_never_gives_a_usable_answer_fails_the_job(tmp_path):
+    opened = Client({}, Spend(cache=str(tmp_path / "c.sqlite")), "tasks")
+    with pytest.raises(UserError, match="tasks: none of 6 records got a usable answer .invalid_output: not JSON"):
+        opened.require_answers([("refused", "no"), *[("invalid_output", "not JSON")] * 5], 6)
+    opened.require_answers([("invalid_output", "not JSON")] * 5, 6)
+    opened.require_answers([("duplicate", "same")] * 6, 6)
+    opened.require_answers([("invalid_output", "not JSON")] * 4, 4)  # a small shard says little of a model
+
+
 WRITER = """
 import sys
 from clawgym.client import Store

@@ -67,18 +67,20 @@ def test_personas_skills_and_seeds_end_to_end(tmp_path):
     assert [seed["route"] for seed in seeds] == ["persona"] * 20 + ["skill"] * 8
     usable = {row["skill_id"] for row in skills.values() if row["synthesizable"]}
     assert {name for seed in seeds if seed["route"] == "skill" for name in [seed["main_skill"], *seed["support_skills"]]} <= usable
+    assert all((row["licence"], row["redistributable"]) == ("Apache-2.0", True) for row in skills.values())
     assert provenance(tmp_path / "skills.parquet")["prompts"]["annotate_skill"]
 
 
 def test_real_skills_become_seeds(tmp_path):
     if not REAL.is_dir():
         pytest.skip(f"{REAL} is not there: 60 real skills are annotated in this test")
-    done = annotate(configuration(tmp_path, skills={"folders": [str(REAL)], "redistributable": False}), tmp_path)
+    done = annotate(configuration(tmp_path, skills={"folders": [str(REAL)]}), tmp_path)
     assert done.returncode == 0, done.stderr
     rows = read_rows(tmp_path / "skills.parquet", SKILL)
     assert len(rows) + sum(len(row["copies"]) for row in rows) == 60
     assert sum(row["synthesizable"] for row in rows) >= 5
     assert all(row["reasons"] for row in rows if not row["synthesizable"]) and not any(row["redistributable"] for row in rows)
+    assert {row["licence"] for row in rows} == {"see source"}  # others' skills are not ours to license
 
 
 @pytest.mark.parametrize(
