@@ -1,6 +1,7 @@
 """What every script shares: a user's mistake ends as one clear line and a non-zero exit code."""
 
 import errno
+import signal
 import sys
 from collections.abc import Callable
 
@@ -8,7 +9,11 @@ from clawgym.errors import UserError
 
 
 def run(main: Callable[[], None]) -> None:
-    """Run `main`; print a UserError, or that the disk is full, without traceback and exit with 2."""
+    """Run `main`; print a UserError, or that the disk is full, without traceback and exit with 2.
+
+    A job that is told to end (a time limit of the cluster, a cancelled run) leaves through its `finally`: scratch folders go with it.
+    """
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         main()
     except UserError as error:

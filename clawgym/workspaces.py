@@ -23,6 +23,7 @@ from clawgym.sandbox.base import MAX_ENTRIES
 from clawgym.tables import replacing
 
 MAX_DEPTH = 64
+RESERVE_BYTES, RESERVE_FILES = 16 * 2**20, 1000
 _NOFOLLOW = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -86,6 +87,12 @@ def _remove(folder: int, name: str) -> None:
         shutil.rmtree(name, dir_fd=folder)
     else:
         os.unlink(name, dir_fd=folder)
+
+
+def spacious(folder: Path) -> bool:
+    """Is there room on the disk of `folder`? Where the machine's own disk is full, an agent's failed write says nothing of the agent."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize >= RESERVE_BYTES and (not disk.f_files or disk.f_favail >= RESERVE_FILES)
 
 
 @contextmanager

@@ -15,10 +15,12 @@ from pathlib import Path
 from clawgym.cli import run
 from clawgym.config import Serving, Settings
 from clawgym.errors import UserError
+from clawgym.locks import exclusive
 from clawgym.rollouts.run import Plan, publish, require_rollouts, run_all
 from clawgym.rollouts.schema import ROLLOUT
 from clawgym.shards import belongs
 from clawgym.tables import fingerprint, read_jsonl, read_rows, write_table
+from clawgym.tasks.schema import TASK
 
 
 def main() -> None:
@@ -40,7 +42,7 @@ def main() -> None:
     args = parser.parse_args()
     settings = Settings(args.settings)
 
-    tasks = read_rows(args.tasks)
+    tasks = read_rows(args.tasks, TASK)
     if args.split is not None:
         if tasks and "split" not in tasks[0]:
             raise UserError(f"{args.tasks}: expected a column split; give results/quality/tasks.parquet or leave out --split")
@@ -62,7 +64,8 @@ def main() -> None:
         arguments=tuple(serving.arguments),
         log=args.work / f"{args.model}.server.log",
     )
-    rows = asyncio.run(run_all(plan, tasks, args.work / args.model)) if tasks else []
+    with exclusive(args.work / f"{args.model}.{args.shard}"):
+        rows = asyncio.run(run_all(plan, tasks, args.work / args.model)) if tasks else []
     require_rollouts(rows, plan.rollouts.max_infrastructure_failures, f"model {args.model}")
     rows = publish(rows, args.out.parent)
     origin = {"config": fingerprint(settings.parts), "models": [plan.model.model], "seed": plan.seed, "prefix": fingerprint(prefix)}

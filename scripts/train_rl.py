@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clawgym import cli
 from clawgym.config import Settings
+from clawgym.locks import exclusive
 from clawgym.tables import fingerprint, read_rows, write_table
 from clawgym.training.checkpoints import check_checkpoint
 from clawgym.training.launch import is_first, under_torchrun
@@ -46,16 +47,17 @@ def main(argv: list[str] | None = None) -> None:
     environment = episode_class(
         tools, sandbox, {task["task_id"]: task for task in chosen}, settings["rollouts.wall_s"], settings["grades.wall_s"]
     )
-    data = prompts(chosen, SYSTEM)
-    parallel = settings["sandbox"].parallel
-    metrics = train(data, environment, schemas(tools), args.start, args.work, args.checkpoint, rl, settings["seed"], parallel)
-    if is_first():
-        provenance = {"config": fingerprint(rl.model_dump()), "start": str(args.start), "seed": settings["seed"]}
-        write_table(prompt_rows(data, AutoTokenizer.from_pretrained(args.start), schemas(tools)), ROW, args.rows, provenance)
-        write_table(metrics, RL_METRICS, args.metrics, provenance)
-        shutil.rmtree(args.work)  # only an unfinished run needs it
-        last = metrics[-1]
-        print(f"{len(metrics)} steps on {len(chosen)} tasks; last step: reward {last['reward_mean']}, {last['unscored']} rollouts unscored")
+    with exclusive(args.work):
+        data = prompts(chosen, SYSTEM)
+        parallel = settings["sandbox"].parallel
+        metrics = train(data, environment, schemas(tools), args.start, args.work, args.checkpoint, rl, settings["seed"], parallel)
+        if is_first():
+            provenance = {"config": fingerprint(rl.model_dump()), "start": str(args.start), "seed": settings["seed"]}
+            write_table(prompt_rows(data, AutoTokenizer.from_pretrained(args.start), schemas(tools)), ROW, args.rows, provenance)
+            write_table(metrics, RL_METRICS, args.metrics, provenance)
+            shutil.rmtree(args.work)  # only an unfinished run needs it
+            last = f"reward {metrics[-1]['reward_mean']}, {metrics[-1]['unscored']} rollouts unscored"
+            print(f"{len(metrics)} steps on {len(chosen)} tasks; last step: {last}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clawgym import cli
 from clawgym.config import Settings
+from clawgym.locks import exclusive
 from clawgym.tables import fingerprint, read_rows, write_table
 from clawgym.training.checkpoints import check_checkpoint
 from clawgym.training.launch import is_first, under_torchrun
@@ -37,16 +38,17 @@ def main(argv: list[str] | None = None) -> None:
     from clawgym.training.rows import build_rows
     from clawgym.training.sft import train
 
-    rows = build_rows(trajectories, AutoTokenizer.from_pretrained(args.base), sft.max_length, sft.eval_fraction)
-    metrics = train(rows, args.base, args.work, args.checkpoint, sft, settings["seed"])
-    if is_first():
-        provenance = {"config": fingerprint(sft.model_dump()), "base": str(args.base), "seed": settings["seed"]}
-        write_table(rows, ROW, args.rows, provenance)
-        write_table(metrics, SFT_METRICS, args.metrics, provenance)
-        shutil.rmtree(args.work)  # only an unfinished run needs it
-        losses = [row["loss"] for row in metrics if row["loss"] is not None]
-        left_out = sum(row["truncated"] for row in rows)
-        print(f"{len(rows)} rows, {left_out} too long; loss {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps")
+    with exclusive(args.work):
+        rows = build_rows(trajectories, AutoTokenizer.from_pretrained(args.base), sft.max_length, sft.eval_fraction)
+        metrics = train(rows, args.base, args.work, args.checkpoint, sft, settings["seed"])
+        if is_first():
+            provenance = {"config": fingerprint(sft.model_dump()), "base": str(args.base), "seed": settings["seed"]}
+            write_table(rows, ROW, args.rows, provenance)
+            write_table(metrics, SFT_METRICS, args.metrics, provenance)
+            shutil.rmtree(args.work)  # only an unfinished run needs it
+            losses = [row["loss"] for row in metrics if row["loss"] is not None]
+            left_out = sum(row["truncated"] for row in rows)
+            print(f"{len(rows)} rows, {left_out} too long; loss {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps")
 
 
 if __name__ == "__main__":

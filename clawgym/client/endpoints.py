@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 
+import psutil
+
 from clawgym.config import Model
 from clawgym.errors import UserError
 from clawgym.tables import fingerprint
@@ -90,6 +92,14 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
+def _listens(pid: int, port: int) -> bool:
+    """Is it this process that answers there? Another program may have taken the port since it was found free."""
+    try:
+        return any(c.status == psutil.CONN_LISTEN and c.laddr.port == port for c in psutil.Process(pid).net_connections("tcp"))
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _tail(path: Path) -> str:
     lines = [line for line in path.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1][:300] if lines else "no output"
@@ -101,9 +111,13 @@ async def _checkpoint(folder: Path, log: Path | None, dtype: str, arguments: Seq
         raise UserError(f"{folder}: expected a checkpoint folder with config.json; run the training stage or correct model: of this entry")
     if log is None:
         log = Path(tempfile.mkstemp(prefix="transformers-serve-", suffix=".log")[1])
-    log.parent.mkdir(parents=True, exist_ok=True)
     port = _free_port()
-    with open(log, "ab") as sink:
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        sink = open(log, "ab")
+    except OSError as error:
+        raise UserError(f"{log}: the log of transformers serve cannot be written ({error.strerror}); move what is there away") from None
+    with sink:
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", str(SERVER), "serve", str(folder),
             "--host", "127.0.0.1", "--port", str(port), "--dtype", dtype, *arguments,
@@ -135,7 +149,7 @@ async def _healthy(process: asyncio.subprocess.Process, port: int, log: Path, st
             if process.returncode is not None:
                 raise UserError(f"transformers serve ended with code {process.returncode} ({_tail(log)}); its output is in {log}")
             try:
-                if (await http.get(f"http://127.0.0.1:{port}/health")).status_code == 200:
+                if (await http.get(f"http://127.0.0.1:{port}/health")).status_code == 200 and _listens(process.pid, port):
                     return
             except httpx2.HTTPError:
                 pass  # not listening yet: asked again until the deadline

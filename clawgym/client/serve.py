@@ -29,8 +29,9 @@ def ragged_attention(
     """
     begins_q, begins_k = options.get("cu_seq_lens_q"), options.get("cu_seq_lens_k")
     ragged = isinstance(begins_q, torch.Tensor) and isinstance(begins_k, torch.Tensor)
-    special = options.get("position_bias") is not None or options.get("softcap") is not None or getattr(module, "sliding_window", None)
-    if not ragged or special or query.is_cuda:
+    window = getattr(module, "sliding_window", None) or options.get("sliding_window")  # models give it either way
+    special = window or options.get("position_bias") is not None or options.get("softcap") is not None
+    if not ragged or special or query.is_cuda or value.shape[3] != query.shape[3]:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     heads, key_heads, width = query.shape[1], key.shape[1], query.shape[3]
     result = torch.empty_like(query)

@@ -41,7 +41,10 @@ def result(grade, workspace, transcript):
         os.chdir(workspace)
         scores = grade(transcript, workspace)
         if isinstance(scores, dict):
-            return {"scores": {str(name)[:200]: number(score) for name, score in scores.items()}}
+            named = {str(name)[:200]: number(score) for name, score in scores.items()}
+            if len(named) == len(scores):
+                return {"scores": named}
+            return {"error": "invalid", "detail": "two checks have the same name"}
         return {"error": "invalid", "detail": f"grade() returned {type(scores).__name__}, not a dict"}
     except BaseException as error:
         return crash(error)

@@ -134,6 +134,8 @@ async def roll_out(plan: Plan, proxy: Proxy, sandbox: Sandbox, task: dict, attem
                 limits=sandbox.limits.model_copy(update={"wall_s": limits.wall_s}),
             )
         status, failure_kind, detail = ended(session, done, limits.tools)
+        if status != "failed" and not workspaces.spacious(aside):
+            status, failure_kind, detail = "failed", "sandbox", f"the disk of {aside.parent} is full; free some space or set TMPDIR"
         kept: str | None = archive.name
         try:
             workspaces.snapshot(workspace, archive, sandbox.limits.disk_mb)

@@ -45,7 +45,7 @@ class Episode:
 
     async def _score(self) -> float | None:
         """Mean of the code checks, or null where nothing was measured: sandbox or grader failed, or the tree is too deep to be graded."""
-        failed = self._tools.failure_kind == "sandbox"
+        failed = self._tools.failure_kind == "sandbox" or not workspaces.spacious(self._folder)
         self._tools.close()
         if failed:
             return None

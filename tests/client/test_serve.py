@@ -44,5 +44,9 @@ def test_what_is_not_plain_causal_attention_over_a_row_is_left_to_transformers()
     query, key, value, mask, begins = row([4, 1], [2, 6])
     expected, _ = sdpa_attention_forward(MODULE, query, key, value, mask, scaling=0.3)
     windowed = types.SimpleNamespace(num_key_value_groups=HEADS // KEY_HEADS, is_causal=True, sliding_window=2)
-    for module, options in [(MODULE, {}), (windowed, begins), (MODULE, {"cu_seq_lens_q": None, "cu_seq_lens_k": None})]:
+    nothing = {"cu_seq_lens_q": None, "cu_seq_lens_k": None}
+    for module, options in [(MODULE, {}), (windowed, begins), (MODULE, begins | {"sliding_window": 2}), (MODULE, nothing)]:
         assert torch.equal(ragged_attention(module, query, key, value, mask, scaling=0.3, **options)[0], expected)
+    wide = torch.cat([value, value], dim=3)  # values wider than keys
+    expected, _ = sdpa_attention_forward(MODULE, query, key, wide, mask, scaling=0.3)
+    assert torch.equal(ragged_attention(MODULE, query, key, wide, mask, scaling=0.3, **begins)[0], expected)

@@ -110,6 +110,8 @@ def test_links_of_the_agent_lead_nowhere(tmp_path):
         (body("return {'a': 'false'}"), "grader_invalid"),
         (body("return {'a': float('nan')}"), "grader_invalid"),
         (body("return {'a': 1.5}"), "grader_invalid"),
+        (body("return {1: 0.0, '1': 1.0}"), "grader_invalid"),
+        (body("return {'x' * 200 + 'a': 0.0, 'x' * 200 + 'b': 1.0}"), "grader_invalid"),
         (body("return {'a': None}"), "grader_invalid"),
         (body("return {str(i): 1 for i in range(1000)}"), "grader_invalid"),
     ],
