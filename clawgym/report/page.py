@@ -132,7 +132,8 @@ def _cards(run: Run, funnel: list[content.Step]) -> list[dict]:
     entered = max((step.entered for step in funnel if step.name == "seeds"), default=0)
     cards.append({"value": f"{len(run.tasks):,}", "label": f"tasks kept, of {entered:,} seeds", "main": False, "first": False})
     cards.append({"value": f"{len(run.trajectories):,}", "label": "trajectories kept for training", "main": False, "first": False})
-    cards.append({"value": f"{money(sum(row['usd'] for row in run.spend))} $", "label": "spent on model calls", "main": False, "first": False})
+    spent = money(sum(row["usd"] for row in run.spend))
+    cards.append({"value": f"{spent} $", "label": "spent on model calls", "main": False, "first": False})
     return cards
 
 
@@ -203,8 +204,8 @@ def _rewards_text(rl: list[dict]) -> str:
     if len(rewards) == 1:
         return f"GRPO: one step with a reward, mean {rewards[0]:.3f}."
     return (
-        f"GRPO: mean reward of a step from {min(rewards):.3f} to {max(rewards):.3f} in {len(rewards)} steps. Steps draw different tasks, so a "
-        "difference between two steps says nothing about learning."
+        f"GRPO: {len(rewards)} steps, mean reward of a step between {min(rewards):.3f} and {max(rewards):.3f}. Steps draw different tasks, "
+        "so a difference between two steps says nothing about learning."
     )
 
 
@@ -214,11 +215,11 @@ def _signal_text(rl: list[dict]) -> str:
     if not signal.steps:
         return ""
     alike = "all rollouts of every prompt got the same reward (zero_variance is 1)"
-    which = f"In {'all' if signal.without == signal.steps else signal.without} of {signal.steps} steps"
+    which = f"In all {signal.steps} steps" if signal.without == signal.steps else f"In {signal.without} of {signal.steps} steps"
     if not signal.without:
         text = f"In none of {signal.steps} steps {alike}."
     elif signal.still == signal.without:
-        text = f"{which} {alike}: such a step has no gradient and changes no weight."
+        text = f"{which} {alike}: such a step has no gradient and by itself changes no weight."
     else:
         text = f"{which} {alike}: such a step learns nothing from rewards."
     if signal.unmeasured:

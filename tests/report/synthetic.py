@@ -110,7 +110,8 @@ def rows() -> dict[str, list[dict]]:
         "tasks": tasks, "decisions": decisions, "funnel": funnel, "rollouts": rollouts, "scores": scores, "trajectories": trajectories,
         "items": items, "results": results, "summary": summary(results, MODELS, 1000, 17),
         "paired": paired_differences(results, MODELS, 1000, 17), "kinds": kinds(results, MODELS), "sft": sft,
-        "rl": [{"step": i, "loss": 0.0, "reward_mean": r} for i, r in enumerate([0.71, 0.78, 0.8], start=1)], "spend": spend,
+        "rl": [{"step": i, "loss": 0.0, "reward_mean": r, "grad_norm": norm, "zero_variance": share}
+               for i, (r, norm, share) in enumerate([(0.71, 0.4, 0.5), (1.0, 0.0, 1.0), (0.8, 0.3, 0.0)], start=1)], "spend": spend,
         "stats": [
             {"route": route, "teacher": teacher, "rollouts": 150, "unscored": 2, "low_reward": 15, "surplus": 0, "unusable": 0,
              "kept": len(trajectories), "reward_mean": 0.97, "turns_mean": 3.0, "turns_max": 4,

@@ -1,9 +1,11 @@
 """What a reader of the report relies on: nothing in it runs, all numbers are there, an empty run is still a page."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from clawgym.client.store import Store
 from clawgym.config import Config, select
-from clawgym.report import content, page
+from clawgym.report import content, figures, page
 from clawgym.report.figures import save
 from clawgym.tables import read_rows
 from tests.report import synthetic
@@ -24,6 +26,26 @@ def render(run: page.Run, folder: Path) -> str:
     for name, figure in page.draw(run).items():
         save(figure, images[name])
     return page.html(run, images)
+
+
+def page_of(run: page.Run, folder: Path) -> str:
+    """The page with a blank for every figure: drawing them takes seconds."""
+    blank = folder / "blank.svg"
+    blank.write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    return page.html(run, dict.fromkeys(page.FIGURES, blank))
+
+
+def printed(results: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, ROOT / "scripts/print_report.py", results]
+    return subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})
+
+
+def steps(*measured: tuple[float | None, float | None, float | None]) -> list[dict]:
+    """Steps of RL by (mean reward, gradient norm, share of prompts without variance)."""
+    return [
+        {"step": i, "reward_mean": reward, "grad_norm": norm, "zero_variance": share}
+        for i, (reward, norm, share) in enumerate(measured, start=1)
+    ]
 
 
 class Elements(HTMLParser):
@@ -40,6 +62,8 @@ class Elements(HTMLParser):
 
 def test_the_report_of_a_run_from_its_artefacts(tmp_path):
     paths = synthetic.write(tmp_path / "results")
+    done_at = datetime(2026, 3, 4, 5, 6, tzinfo=UTC).timestamp()
+    os.utime(paths.results, (done_at, done_at))
     config = Config()
     wanted = ["bench", "report.trajectories", "seed", "training.student", "trajectories", *(f"models.{name}" for name in config.models)]
     out = tmp_path / "results/report"
@@ -50,10 +74,10 @@ def test_the_report_of_a_run_from_its_artefacts(tmp_path):
     assert done.returncode == 0, done.stderr
     assert re.search(r"trajectories +148 +15 +133", done.stdout) and re.search(r"base_fewshot +40 +0\.15 +0\.05 – 0\.28", done.stdout)
     assert (out / "index.html").stat().st_size > 100_000
+    assert "Bench of 2026-03-04 05:06 UTC" in (out / "index.html").read_text()
     assert "| base → sft | 38 | +0.68 | +0.53 – +0.84 |" in (out / "REPORT.md").read_text()
 
-    shown = subprocess.run([sys.executable, ROOT / "scripts/print_report.py", tmp_path / "results"], capture_output=True, text=True,
-                           env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"})  # fmt: skip
+    shown = printed(tmp_path / "results")
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.split("The whole report")[0].strip() == done.stdout.strip()
 
@@ -142,3 +166,122 @@ def test_what_graders_give_counts_only_what_was_measured():
     rows = content.graders([dict.fromkeys(names) | {"s_floor": 0.2, "s_oracle": 1.0}, dict.fromkeys(names) | {"s_floor": 0.0}])
     assert [(row["n"], row["mean"], row["low"], row["high"]) for row in rows] == [(2, 0.1, 0.0, 0.2), (1, 1.0, 1.0, 1.0)]
     assert content.graders([]) == []
+
+
+def test_rl_without_a_gradient_is_called_what_it_is(tmp_path):
+    same = "the RL model equals the SFT model"
+    still = synthetic.run(rl=steps((0.0, 0.0, 1.0), (1.0, 0.0, 1.0)))
+    text, markdown = page_of(still, tmp_path), page.markdown(still)
+    for shown in (text, markdown):
+        assert "In all 2 steps all rollouts of every prompt got the same reward" in shown and same in shown
+        assert "says nothing about learning" in shown and "at step 2" not in shown
+        assert "unchanged by RL" in shown
+    caption = text.split('alt="RL reward"')[1].split("</figcaption>")[0]
+    assert "In all 2 steps" in caption and same in caption
+
+
+def test_rl_counts_the_steps_that_taught_nothing():
+    markdown = page.markdown(synthetic.run())
+    assert "In 1 of 3 steps all rollouts of every prompt got the same reward" in markdown and "equals the SFT" not in markdown
+    assert "In none of 1 steps" in page.markdown(synthetic.run(rl=steps((0.5, 0.2, 0.0))))
+    assert "not measured" in page.markdown(synthetic.run(rl=steps((None, None, None), (0.5, 0.2, 0.0)))).split("## Training")[1]
+    # A KL term gives a gradient without any variance; a gradient that was not logged may have been one.
+    for norm in (0.1, None):
+        text = page.markdown(synthetic.run(rl=steps((1.0, norm, 1.0))))
+        assert "learns nothing from rewards" in text and "equals the SFT" not in text
+
+
+def test_rewards_of_steps_with_different_tasks_are_not_joined():
+    rewards, alike = figures.rl(([1, 2], [0.0, 1.0]), ([1, 2], [1.0, 0.5])).axes
+    (points,) = rewards.lines
+    assert points.get_linestyle() == "None" and list(points.get_ydata()) == [0.0, 1.0]
+    assert [bar.get_height() for bar in alike.patches] == [1.0, 0.5]
+
+
+def test_the_page_names_where_each_record_has_its_reason(tmp_path):
+    run = synthetic.run()
+    for text in (page_of(run, tmp_path), page.markdown(run)):
+        assert "Every record that left" not in text
+        assert all(f"results/{name}" in text for name in ("seeds/skills.parquet", "quality/decisions.parquet"))
+        assert "are not lost" in text
+
+
+@pytest.mark.parametrize(("kinds", "words"), [(["a", "a"], "of 1 kind of work"), (["a", "b"], "of 2 kinds of work")])
+def test_the_kinds_of_the_trajectories_are_counted(tmp_path, kinds, words):
+    rows = [row | {"kind": kind} for row, kind in zip(synthetic.rows()["trajectories"], kinds, strict=False)]
+    assert words in page_of(synthetic.run(trajectories=rows), tmp_path)
+
+
+def test_the_ends_that_occur_are_explained(tmp_path):
+    run = synthetic.run()
+    run.results[0]["status"] = "token_limit"
+    for text in (page_of(run, tmp_path), page.markdown(run)):
+        assert f"({run.bench.serving.max_tokens} for students" in text and "more calls than a rollout may have" in text
+        assert "that could be carried out" not in text  # nothing ended as malformed
+
+
+def test_a_candidate_that_was_not_needed_did_not_fail():
+    rows = synthetic.rows()["items"]
+    rows[0] |= {"kept": False, "reason": "not_calibrated"}
+    text = page.markdown(synthetic.run(items=rows))
+    assert "1 not needed: enough candidates were already taken" in text and "too easy for the weak model" in text
+    assert "calibrated |" not in text
+
+
+def test_tables_without_nulls_have_no_columns_for_them(tmp_path):
+    run = synthetic.run()
+    assert "as 0 / 1" in page_of(run, tmp_path) and "no score |" in page.markdown(run)
+    for row in run.summary:
+        row["n_null"] = 0
+    text, markdown = page_of(run, tmp_path), page.markdown(run)
+    assert "as 0 / 1" not in text and "Null:" not in text and ">null<" not in text
+    assert "no score |" not in markdown and "as 0 / as 1" not in markdown
+
+
+def test_tools_stand_below_the_table_of_trajectories(tmp_path):
+    text = page_of(synthetic.run(), tmp_path).split("Trajectories kept</h3>")[1].split("<h3>")[0]
+    assert "using a tool" not in text.split("</table>")[0] and "read 80, write 133" in text.split("</table>")[1]
+
+
+def test_wide_figures_are_as_wide_as_the_page():
+    run = synthetic.run()
+    wide = [figures.bench(run.summary), figures.funnel(content.funnel(run.funnel, run.tasks, run.stats))]
+    assert {figure.get_figwidth() for figure in wide} == {figures.WIDE}
+
+
+def test_all_trajectories_are_open_so_that_paper_shows_them(tmp_path):
+    run = synthetic.run()
+    assert len(re.findall(r'<details class="trajectory" open>', page_of(run, tmp_path))) == run.shown
+
+
+def test_the_date_stands_on_the_page_only(tmp_path):
+    when = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
+    assert "2026-03-04 05:06 UTC" in page_of(synthetic.run(measured=when), tmp_path)
+    assert "2026-03-04" not in page.markdown(synthetic.run(measured=when))
+    assert "Bench of" not in page_of(synthetic.run(), tmp_path)
+
+
+def test_what_is_there_is_printed_and_what_is_not_is_named(tmp_path):
+    results = tmp_path / "results"
+    paths = synthetic.write(results)
+    cache = results / ".cache/responses.sqlite"
+    for name, path in vars(paths).items():
+        if name not in ("tasks", "funnel", "decisions"):
+            path.unlink()
+    shown = printed(results)
+    assert shown.returncode == 0, shown.stderr
+    assert "training split" in shown.stdout and "heldout:" not in shown.stdout and "Spent" not in shown.stdout
+    assert re.search(r"Not run yet: .*rollouts, grades, trajectories, training, bench, report", shown.stdout)
+    assert not cache.exists()
+
+    Store(cache).record_usage("tasks", "author", "some-model", calls=3, usd=0.00042)
+    assert "Spent so far: 0.0004 US dollars" in printed(results).stdout
+
+    again = synthetic.write(results)
+    for path in (again.tasks, again.funnel):
+        path.unlink()
+    shown = printed(results)
+    assert shown.returncode == 0 and "heldout:" in shown.stdout and "training split" not in shown.stdout
+
+    nothing = printed(tmp_path / "none")
+    assert nothing.returncode != 0 and "no stage has run yet" in nothing.stderr
