@@ -301,7 +301,8 @@ class Rl(Section):
     """Tasks per step (paper: 8)."""
     rollouts_per_prompt: int = Field(4, ge=2)
     """Group size (paper: 8)."""
-    temperature: float = Field(0.7, gt=0)
+    temperature: float = Field(1.0, gt=0)
+    """Sampling temperature (paper: 0.7). A small student that is sure of itself gives a group of equal rollouts below 1."""
     clip_low: float = Field(0.2, gt=0)
     clip_high: float = Field(0.28, gt=0)
     kl: float = Field(0.0, ge=0)
