@@ -39,7 +39,8 @@ def main() -> None:
     results = parser.parse_args().results
 
     missing = [stage for stage, pattern in STAGES.items() if not any(results.glob(pattern))]
-    if len(missing) == len(STAGES):
+    usd = spent(results)
+    if len(missing) == len(STAGES) and not usd:
         raise UserError(f"{results}: no stage has run yet; start with `snakemake --profile local all`")
     parts = []
     if "quality" not in missing:
@@ -57,9 +58,9 @@ def main() -> None:
         parts.append(f"The whole report: {results / 'report/index.html'}")
     if missing:
         parts.append(f"Not run yet: {', '.join(missing)}")
+    if usd:
+        parts.append(f"Spent so far: {usd:.4f} US dollars")
     print("\n\n".join(parts))
-    if usd := spent(results):
-        print(f"Spent so far: {usd:.4f} US dollars")
 
 
 if __name__ == "__main__":
