@@ -92,26 +92,53 @@ def write_table(rows: Iterable[dict] | pa.Table, schema: pa.Schema, path: Path, 
     meta = json.dumps({"code": code_version()} | provenance, sort_keys=True, default=str)
     table = table.replace_schema_metadata({PROVENANCE: meta})
     with replacing(path) as sink:
-        pq.write_table(table, sink, compression="zstd")
+        pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     return table
 
 
 def read_table(path: Path, schema: pa.Schema | None = None, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet artefact; with `schema`, check that every column of it is there.
+    """Read a Parquet artefact; with `schema`, check that every column of it is there and holds what it should.
 
-    Raises UserError if the file is missing, is not Parquet or lacks columns.
+    Raises UserError if the file is missing, is not whole Parquet, or a column is missing or of another type. Further columns, nulls and the
+    width of numbers are not looked at.
     """
     try:
-        table = pq.read_table(path, columns=columns)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read(columns=columns)
+        table.validate(full=True)  # texts that are not UTF-8, in files without checksums
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; run the stage that writes it") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{path}: not a readable Parquet file ({error}); delete it and run the stage again") from None
-    wanted = [name for name in (schema.names if schema else []) if columns is None or name in columns]
-    missing = [name for name in wanted if name not in table.column_names]
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{path}: not a readable Parquet file ({reason}); delete it and run the stage again") from None
+    wanted = [field for field in (schema or []) if columns is None or field.name in columns]
+    missing = [field.name for field in wanted if field.name not in table.column_names]
     if missing:
         raise UserError(f"{path}: columns {missing} are missing; delete it and run the stage that writes it again")
+    for field in wanted:
+        if not _holds(found := table.schema.field(field.name).type, field.type):
+            raise UserError(
+                f"{path}: column {field.name}: expected {field.type}, found {found}; delete it and run the stage that writes it again"
+            )
     return table
+
+
+def _holds(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Does a column of type `found` give the same Python values as one of type `expected`?"""
+    types = pa.types
+    if types.is_dictionary(found):
+        found = found.value_type
+    if found == expected or types.is_null(found):
+        return True
+    if types.is_struct(found) and types.is_struct(expected):
+        return all(field.name in found.names and _holds(found.field(field.name).type, field.type) for field in expected)
+    for is_list in (types.is_list, types.is_large_list):
+        if is_list(found) and types.is_list(expected):
+            return _holds(found.value_type, expected.value_type)
+    return any(
+        any(test(found) for test in same) and any(test(expected) for test in same)
+        for same in ([types.is_integer], [types.is_floating], [types.is_string, types.is_large_string, types.is_string_view])
+    )
 
 
 def read_rows(path: Path, schema: pa.Schema | None = None) -> list[dict]:
@@ -149,3 +176,22 @@ def read_jsonl(path: Path) -> list[dict]:
     lines = raw.split(b"\n")
     records = [json.loads(line) for line in lines[:-1] if line]  # what follows the last newline was not finished, maybe inside a character
     return [record for record in records if "provenance" not in record]
+
+
+def read_capture(path: Path) -> list[dict]:
+    """The records of the capture of a rollout that ended: it is whole, its last record is of kind `end`. Raises UserError if it is not."""
+    try:
+        records = read_jsonl(path)
+        if not records or records[-1].get("kind") != "end":
+            raise ValueError("its last record is not of kind end")
+    except (OSError, zstandard.ZstdError, ValueError, TypeError, AttributeError) as error:
+        raise UserError(damaged(path, "capture", error)) from None
+    return records
+
+
+def damaged(path: Path, what: str, error: Exception) -> str:
+    """What a user is told of a capture or snapshot that is missing or not whole. The working copy may be the same file, a hard link."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())[:200]
+    rollout = path.name.removesuffix(".jsonl.zst").removesuffix(".tar.zst")
+    again = f"delete {path.parent.parent} and results/.work/*/*/{rollout}.* and run again"
+    return f"{path}: expected a whole {what}, found none ({reason}); {again}"

@@ -6,10 +6,23 @@ import signal
 import time
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import zstandard
 
 from clawgym.errors import UserError
-from clawgym.tables import code_version, column, fingerprint, provenance, read_jsonl, read_rows, write_jsonl, write_table
+from clawgym.tables import (
+    code_version,
+    column,
+    fingerprint,
+    provenance,
+    read_capture,
+    read_jsonl,
+    read_rows,
+    read_table,
+    write_jsonl,
+    write_table,
+)
 
 SCHEMA = pa.schema([column("id", pa.string(), "record"), column("score", pa.float64(), "measured", unit="0..1", nullable=True)])
 
@@ -41,6 +54,85 @@ def test_missing_broken_and_outdated_files_get_one_clear_line(tmp_path):
     write_table([{"id": "x", "score": 1.0}], SCHEMA, tmp_path / "old.parquet", {})
     with pytest.raises(UserError, match="columns .'more'. are missing"):
         read_rows(tmp_path / "old.parquet", SCHEMA.append(column("more", pa.string(), "new")))
+
+
+WIDE = pa.schema(
+    [
+        column("id", pa.string(), "record"),
+        column("count", pa.int32(), "number"),
+        column("files", pa.list_(pa.struct([("path", pa.string()), ("size", pa.int64())])), "files"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"id": pa.array([1])}, "column id: expected string, found int64; delete it and run"),
+        ({"count": pa.array(["1"])}, "column count: expected int32, found string"),
+        ({"count": pa.array([1.0])}, "column count: expected int32, found double"),
+        ({"files": pa.array(["in/a.txt"])}, "column files: expected list<.*>, found string"),
+        ({"files": pa.array([["in/a.txt"]])}, "column files: expected list<.*>, found list<.*>"),
+        ({"files": pa.array([[{"path": "in/a.txt"}]])}, "column files: expected list<.*>, found list<.*>"),
+        ({"id": pa.array(["a"]).dictionary_encode()}, None),
+        ({"id": pa.array(["a"], pa.large_string()), "count": pa.array([1], pa.int64())}, None),
+        ({"files": pa.array([[{"path": "a", "size": 1, "more": 2}]], pa.large_list(pa.struct(
+            [("path", pa.large_string()), ("size", pa.int32()), ("more", pa.int8())]
+        )))}, None),
+        ({"id": pa.nulls(1), "more": pa.array([7])}, None),
+    ],
+)  # fmt: skip
+def test_a_column_of_another_type_is_named_and_one_that_gives_the_same_values_is_read(tmp_path, columns, message):
+    whole = {"id": pa.array(["a"]), "count": pa.array([1]), "files": pa.array([[{"path": "a", "size": 1}]])} | columns
+    pq.write_table(pa.table(whole), tmp_path / "t.parquet")
+    if message is None:
+        assert read_table(tmp_path / "t.parquet", WIDE).num_rows == 1
+    else:
+        with pytest.raises(UserError, match=f"t.parquet: {message}"):
+            read_table(tmp_path / "t.parquet", WIDE)
+
+
+def test_a_changed_byte_is_an_error_and_never_another_value(tmp_path):
+    rows = [{"id": f"record {i}", "score": i / 7} for i in range(300)]
+    path = tmp_path / "t.parquet"
+    write_table(rows, SCHEMA, path, {})
+    raw = path.read_bytes()
+    for place in range(4, len(raw) - 8, 37):
+        path.write_bytes(raw[:place] + bytes([raw[place] ^ 0xFF]) + raw[place + 1 :])
+        try:
+            assert read_rows(path, SCHEMA) == rows, place  # in a statistic, which is not read
+        except UserError as error:
+            assert "t.parquet" in str(error)
+
+
+def test_texts_that_are_not_utf8_and_folders_are_no_tables(tmp_path):
+    text = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
+    pq.write_table(pa.table({"id": text}), tmp_path / "t.parquet")
+    (tmp_path / "folder.parquet").mkdir()
+    for name in ("t", "folder"):
+        with pytest.raises(UserError, match=f"{name}.parquet: not a readable Parquet file"):
+            read_rows(tmp_path / f"{name}.parquet")
+
+
+CALL, END = b'{"kind": "call"}\n', b'{"kind": "end"}\n'
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"garbage", zstandard.compress(CALL), zstandard.compress(CALL + END)[:-4], zstandard.compress(b"\xff\n" + END)],
+    ids=["missing", "empty", "garbage", "without_end", "cut", "not_utf8"],
+)
+def test_a_capture_that_is_not_whole_says_what_to_delete(tmp_path, content):
+    path = tmp_path / "rollouts/m/captures/t-1-gpt-4.1-0.jsonl.zst"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(zstandard.compress(CALL) + zstandard.compress(END))
+    assert [record["kind"] for record in read_capture(path)] == ["call", "end"]
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    again = f"delete {tmp_path}/rollouts/m and results/.work/\\*/\\*/t-1-gpt-4.1-0.\\* and run again"
+    with pytest.raises(UserError, match=f"{path}: expected a whole capture.*{again}"):
+        read_capture(path)
 
 
 @pytest.mark.parametrize("name", ["c.jsonl", "c.jsonl.zst"])

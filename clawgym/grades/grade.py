@@ -1,18 +1,21 @@
 """Grades of rollouts: code checks in a fresh sandbox on the snapshot, rubric rules by the judge, and the task score s of the paper."""
 
 import asyncio
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import zstandard
 from pydantic import BaseModel, field_validator
 
 from clawgym import workspaces
 from clawgym.client import Client, Unanswered, render
 from clawgym.config import Grades
+from clawgym.errors import UserError
 from clawgym.grades import transcript
 from clawgym.grades.code import run_code
 from clawgym.sandbox import Sandbox
-from clawgym.tables import read_jsonl
+from clawgym.tables import damaged, read_capture
 
 MAX_ARTIFACT = 40_000  # bytes of one artefact that the judge is shown
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -84,6 +87,20 @@ def _checks(verifier: dict) -> list[str]:
     return [check["check_id"] for check in verifier["checks"]]
 
 
+def restore(snapshot: Path, workspace: Path, max_mb: float) -> None:
+    """Unpack a snapshot. Raises UserError, naming it, if it is missing or not whole."""
+    try:
+        with open(snapshot, "rb") as packed:
+            frame = zstandard.ZstdDecompressor().decompressobj()
+            while not frame.eof:  # a tar that is cut between two entries is unpacked without complaint
+                if not (data := packed.read(4096)):
+                    raise EOFError("it is cut off")
+                frame.decompress(data)
+        workspaces.restore(snapshot, workspace, max_mb)
+    except (FileNotFoundError, IsADirectoryError, PermissionError, EOFError, ValueError, tarfile.TarError, zstandard.ZstdError) as error:
+        raise UserError(damaged(snapshot, "snapshot", error)) from None
+
+
 class Grader:
     """Grades rollouts of one job. folder: where the rollouts' captures and snapshots are."""
 
@@ -92,19 +109,22 @@ class Grader:
         self.judge, self.folder, self.slots = judge, folder, asyncio.Semaphore(slots)
 
     async def grade(self, rollout: dict, task: dict, verifier: dict) -> list[dict]:
-        """GRADE rows of one rollout. Ends that the agent caused are graded on what is there; failed rollouts stay unmeasured."""
+        """GRADE rows of one rollout. Ends that the agent caused are graded on what is there; failed rollouts stay unmeasured.
+
+        Raises UserError if its snapshot or capture is missing or damaged.
+        """
         if rollout["status"] == "failed":
             return unmeasured(rollout, verifier, self.judge, "rollout_failed", rollout["failure_kind"])
         if rollout["snapshot"] is None:
             return unmeasured(rollout, verifier, self.judge, "no_snapshot", rollout["detail"])
         with workspaces.scratch("clawgym-grade-") as aside:
             workspace = Path(aside, "workspace")
-            workspaces.restore(self.folder / rollout["snapshot"], workspace, self.sandbox.limits.disk_mb)
+            restore(self.folder / rollout["snapshot"], workspace, self.sandbox.limits.disk_mb)
             workspaces.overlay_inputs(task, workspace)
             contents = {rule["rule_id"]: self._content(rollout, rule, workspace) for rule in verifier["rubric"]}
             rows = []
             if verifier["code"]:
-                conversation = transcript.messages(read_jsonl(self.folder / rollout["capture"]), task["instruction"])
+                conversation = transcript.messages(read_capture(self.folder / rollout["capture"]), task["instruction"])
                 async with self.slots:
                     result = await run_code(self.sandbox, verifier["code"], workspace, conversation, self.settings.wall_s)
                 rows = code_rows(rollout["rollout_id"], _checks(verifier), result.scores, result.status, result.detail)
@@ -132,8 +152,8 @@ class Grader:
         try:
             judgement = await self.client.structured("judge", prompt, Judgement)
         except Unanswered as failure:
-            return row | {"score": None, "status": failure.kind, "detail": failure.detail[:500]}
-        return row | {"score": judgement.score, "status": "ok", "detail": judgement.evidence[:500]}
+            return row | {"score": None, "status": failure.kind, "detail": failure.detail[:500] or None}
+        return row | {"score": judgement.score, "status": "ok", "detail": judgement.evidence[:500] or None}
 
 
 async def grade_all(

@@ -1,17 +1,21 @@
 """Scores are numbers only if they were measured; the rest is null with a reason. Whole jobs run on snapshots with a scripted judge."""
 
 import asyncio
+import io
 import json
+import tarfile
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+import zstandard
 from aiohttp import web
 
 from clawgym import workspaces
 from clawgym.client import Client
 from clawgym.config import Grades, Model, Spend
 from clawgym.config import Sandbox as Settings
+from clawgym.errors import UserError
 from clawgym.grades.grade import Grader, grade_all, rubric_score, score_row, task_score
 from clawgym.grades.schema import GRADE, SCORE
 from clawgym.grades.transcript import messages
@@ -81,6 +85,7 @@ class Job:
         capture = Capture(self.folder / f"captures/{name}.jsonl.zst", {})
         request = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": TASK["instruction"]}]}
         capture.write({"kind": "call", "index": 0, "request": request, "response": reply("Done."), "status": 200})
+        capture.write({"kind": "end"})
         capture.close()
         row = {"rollout_id": name, "task_id": "t1", "model": "m", "attempt": len(self.rollouts), "status": status, "failure_kind": None}
         row |= {"detail": None, "final_text": final_text, "capture": f"captures/{name}.jsonl.zst", "snapshot": f"snapshots/{name}.tar.zst"}
@@ -179,6 +184,50 @@ def test_a_link_of_the_agent_shows_the_judge_nothing(job):
     workspaces.snapshot(left, job.folder / row["snapshot"], 10)
     job.grade(verifier(None, [rule("note")]))
     assert job.requests[0]["content"] is None
+
+
+def cut_tar(archive: Path) -> bytes:
+    """A snapshot whose compressed stream ends between two entries."""
+    whole = zstandard.ZstdDecompressor().decompressobj().decompress(archive.read_bytes())
+    with tarfile.open(fileobj=io.BytesIO(whole)) as tar:
+        start = tar.getmembers()[1].offset
+    packer = zstandard.ZstdCompressor().compressobj()
+    return packer.compress(whole[:start]) + packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
+
+
+@pytest.mark.parametrize("kind", ["capture", "snapshot"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(path.read_bytes()[:50]),
+        lambda path: path.write_bytes(b"garbage" * 50),
+        lambda path: path.write_bytes(zstandard.compress(b"neither a tar nor lines" * 50)),
+        lambda path: (path.unlink(), path.mkdir()),
+        lambda path: path.write_bytes(cut_tar(path)) if "snapshots" in path.parts else path.write_bytes(path.read_bytes()[:-9]),
+    ],
+    ids=["missing", "empty", "cut", "garbage", "other", "folder", "cut_between_entries"],
+)
+def test_a_damaged_rollout_stops_grading_and_is_named(job, kind, damage):
+    row = job.add({"out.txt": "3"})
+    damage(job.folder / row[kind])
+    with pytest.raises(
+        UserError, match=f"{row[kind]}: expected a whole {kind}, found none .*; delete {job.folder} and .*{row['rollout_id']}"
+    ):
+        job.grade(verifier())
+
+
+def test_a_failed_rollout_needs_no_files(job):
+    row = job.add({"out.txt": "3"}, status="failed") | {"failure_kind": "proxy"}
+    (job.folder / row["capture"]).unlink()
+    assert job.grade(verifier())[1][0]["status"] == "rollout_failed"
+
+
+def test_a_judgement_without_evidence_has_no_detail(job):
+    job.add({"note.md": "x"})
+    grades, _ = job.grade(verifier(None, [rule("note")]), lambda request: reply({"score": 1, "evidence": "", "comment": "c"}))
+    assert (grades[0]["score"], grades[0]["detail"]) == (1.0, None)
 
 
 @pytest.mark.parametrize("wrong", [0.3, 5, "0.5", True, None, "high"])
