@@ -6,8 +6,11 @@ from pathlib import Path
 from clawgym import cli
 from clawgym.config import Settings
 from clawgym.errors import UserError
-from clawgym.tables import fingerprint, read_jsonl, read_rows, write_table
-from clawgym.trajectories.rebuild import Conversation, Unusable, rebuild
+from clawgym.grades.schema import SCORE
+from clawgym.quality.schema import TASKS
+from clawgym.rollouts.schema import ROLLOUT
+from clawgym.tables import fingerprint, read_capture, read_table, write_table
+from clawgym.trajectories.rebuild import Conversation, rebuild
 from clawgym.trajectories.schema import STATS, TRAJECTORY
 from clawgym.trajectories.select import select
 
@@ -23,20 +26,23 @@ def main(argv: list[str] | None = None) -> None:
     args = parser.parse_args(argv)
     settings = Settings(args.settings)["trajectories"]
 
-    tasks = {row["task_id"]: row for row in read_rows(args.tasks)}
+    columns = ["task_id", "split", "route", "kind", "category", "source", "licence", "redistributable"]
+    tasks = {row["task_id"]: row for row in read_table(args.tasks, TASKS, columns).to_pylist()}
     folders: dict[str, Path] = {}
     rollouts = []
     for table in args.rollouts:
-        for row in read_rows(table):
+        for row in read_table(table, ROLLOUT, ["rollout_id", "task_id", "model", "capture"]).to_pylist():
             folders[row["rollout_id"]] = table.parent
             rollouts.append(row)
-    scores = [row for table in args.scores for row in read_rows(table)]
+    scores = [row for table in args.scores for row in read_table(table, SCORE, ["rollout_id", "s_task"]).to_pylist()]
+    scored = {row["rollout_id"] for row in scores}
+    for what, lost, tables in (("score", folders.keys() - scored, args.scores), ("rollout", scored - folders.keys(), args.rollouts)):
+        if lost:
+            where = " or ".join(str(table) for table in tables)
+            raise UserError(f"{where}: expected the {what} of {min(lost)} and {len(lost) - 1} more; delete the table and run again")
 
     def load(row: dict) -> Conversation:
-        capture = folders[row["rollout_id"]] / row["capture"]
-        if not capture.is_file():
-            raise Unusable(f"{capture} is missing")
-        return rebuild(read_jsonl(capture))
+        return rebuild(read_capture(folders[row["rollout_id"]] / row["capture"]))
 
     kept, stats = select(tasks, rollouts, scores, settings, load)
     if not kept:

@@ -2,9 +2,11 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from clawgym.config import Trajectories
+from clawgym.errors import UserError
 from clawgym.tables import read_rows, write_jsonl, write_table
 from clawgym.trajectories.rebuild import Unusable, rebuild
 from clawgym.trajectories.schema import STATS, TRAJECTORY
@@ -113,20 +115,43 @@ def test_an_unusable_best_rollout_makes_room_for_the_next():
     assert stats[-1]["unusable"] == 1 and stats[-1]["surplus"] == 1
 
 
-def test_the_script_writes_both_tables(tmp_path, monkeypatch):
-    import pyarrow as pa
-
+@pytest.fixture
+def script(tmp_path):
+    """Runs the script on the case's tables and captures, some of them replaced."""
     from scripts.build_trajectories import main
 
-    for row in CASE_ROLLOUTS:
-        write_jsonl(capture(), tmp_path / row["capture"], {})
-    for name, rows in {"tasks": CASE_TASKS, "rollouts": CASE_ROLLOUTS, "scores": CASE_SCORES}.items():
-        table = pa.Table.from_pylist(rows)
-        write_table(table, table.schema, tmp_path / f"{name}.parquet", {})
-    paths = [arg for name in ("tasks", "rollouts", "scores") for arg in (f"--{name}", str(tmp_path / f"{name}.parquet"))]
-    settings = json.dumps({"trajectories": Trajectories().model_dump()})
-    main([*paths, "--settings", settings, "--trajectories", str(tmp_path / "x.parquet"), "--stats", str(tmp_path / "y.parquet")])
+    def run(**changed):
+        for row in CASE_ROLLOUTS:
+            write_jsonl(changed.get("capture") or capture(), tmp_path / row["capture"], {})
+        for name, rows in {"tasks": CASE_TASKS, "rollouts": CASE_ROLLOUTS, "scores": CASE_SCORES}.items():
+            table = pa.Table.from_pylist(changed.get(name, rows))
+            write_table(table, table.schema, tmp_path / f"{name}.parquet", {})
+        paths = [arg for name in ("tasks", "rollouts", "scores") for arg in (f"--{name}", str(tmp_path / f"{name}.parquet"))]
+        settings = json.dumps({"trajectories": Trajectories().model_dump()})
+        main([*paths, "--settings", settings, "--trajectories", str(tmp_path / "x.parquet"), "--stats", str(tmp_path / "y.parquet")])
+
+    return run
+
+
+def test_the_script_writes_both_tables(tmp_path, script):
+    script()
     rows = read_rows(tmp_path / "x.parquet", TRAJECTORY)
     assert {row["task_id"] for row in rows} == {"t1"}
     assert json.loads(rows[0]["messages"])[2]["tool_calls"][0]["function"]["arguments"] == '{"path": "a.txt"}'
     assert read_rows(tmp_path / "y.parquet", STATS)[-1]["tool_types"] == '{"write": 2}'
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"scores": CASE_SCORES[2:]}, "scores.parquet: expected the score of r0 and 1 more; delete"),
+        ({"rollouts": CASE_ROLLOUTS[:-1]}, "rollouts.parquet: expected the rollout of r6 and 0 more; delete"),
+        ({"scores": [row | {"s_task": "1.0"} for row in CASE_SCORES]}, "scores.parquet: column s_task: expected double, found string"),
+        ({"tasks": [row | {"split": 1} for row in CASE_TASKS]}, "tasks.parquet: column split: expected string, found int64"),
+        ({"capture": capture()[:1]}, "captures/r1.jsonl.zst: expected a whole capture"),
+    ],
+)
+def test_tables_that_do_not_belong_together_and_damaged_captures_stop_the_script(tmp_path, script, changed, message):
+    with pytest.raises(UserError, match=message):
+        script(**changed)
+    assert not (tmp_path / "x.parquet").exists()
