@@ -3,6 +3,7 @@
 import hashlib
 import heapq
 import json
+import os.path
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clawgym.errors import UserError
+from clawgym.tables import encodable
 
 
 def read_personas(source: str, column: str) -> Iterator[str]:
@@ -20,7 +22,7 @@ def read_personas(source: str, column: str) -> Iterator[str]:
     if source.startswith("hf:"):
         return _from_hub(source, column)
     path = Path(source)
-    if not path.is_file():
+    if not os.path.isfile(path):  # also where its folder may not be entered
         raise UserError(f"{source}: no such persona file; set seeds.personas.source to a .jsonl or .parquet file, hf:dataset:split or null")
     if path.suffix == ".jsonl":
         return _from_jsonl(path, column)
@@ -32,39 +34,49 @@ def read_personas(source: str, column: str) -> Iterator[str]:
 def _text(value: object, where: str, column: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"{where}: expected a text in {column!r}, found {type(value).__name__}; correct it or seeds.personas.column")
-    return value
+    return encodable(value)
 
 
 def _from_jsonl(path: Path, column: str) -> Iterator[str]:
-    with open(path, encoding="utf-8-sig", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise UserError(f"{path}: line {number}: expected one JSON object per line ({error}); correct or remove the line") from None
-            if not isinstance(record, dict):
-                raise UserError(f"{path}: line {number}: expected a JSON object, found {type(record).__name__}; correct or remove the line")
-            if "provenance" in record and column not in record:  # header of a JSONL artefact of this workflow
-                continue
-            if column not in record:
-                raise UserError(f"{path}: line {number}: no column {column!r}, found {sorted(record)}; set seeds.personas.column")
-            yield _text(record[column], f"{path}: line {number}", column)
+    try:
+        with open(path, encoding="utf-8-sig", errors="replace") as lines:
+            for number, line in enumerate(lines, 1):
+                if (text := _of_line(line, f"{path}: line {number}", column)) is not None:
+                    yield text
+    except OSError as error:
+        raise UserError(f"{path}: expected a readable file ({error.strerror}); correct its permissions or the disk") from None
+
+
+def _of_line(line: str, where: str, column: str) -> str | None:
+    """The text of a line; null for an empty line and for the header of a JSONL artefact of this workflow."""
+    if not line.strip():
+        return None
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: expected one JSON object per line ({error}); correct or remove the line") from None
+    if not isinstance(record, dict):
+        raise UserError(f"{where}: expected a JSON object, found {type(record).__name__}; correct or remove the line")
+    if "provenance" in record and column not in record:
+        return None
+    if column not in record:
+        raise UserError(f"{where}: no column {column!r}, found {sorted(record)}; set seeds.personas.column")
+    return _text(record[column], where, column)
 
 
 def _from_parquet(path: Path, column: str) -> Iterator[str]:
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise UserError(f"{path}: not a readable Parquet file ({error})") from None
-    if column not in file.schema_arrow.names:
-        raise UserError(f"{path}: no column {column!r}, found {file.schema_arrow.names}; set seeds.personas.column")
     row = 0
-    for batch in file.iter_batches(columns=[column]):
-        for value in batch.column(0).to_pylist():
-            row += 1
-            yield _text(value, f"{path}: row {row}", column)
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            if column not in file.schema_arrow.names:
+                raise UserError(f"{path}: no column {column!r}, found {file.schema_arrow.names}; set seeds.personas.column")
+            for batch in file.iter_batches(columns=[column]):
+                for value in batch.column(0).to_pylist():
+                    row += 1
+                    yield _text(value, f"{path}: row {row}", column)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"{path}: not a readable Parquet file, from row {row + 1} on ({reason}); write or fetch it again") from None
 
 
 def _from_hub(source: str, column: str) -> Iterator[str]:

@@ -200,6 +200,35 @@ def test_a_malformed_file_is_named_with_its_record(tmp_path, name, content, mess
         list(read_personas(str(tmp_path / name), "persona"))
 
 
+def test_half_a_surrogate_pair_becomes_a_question_mark(tmp_path):
+    (tmp_path / "p.jsonl").write_text('{"persona": "a baker \\ud800"}\n')
+    assert list(read_personas(str(tmp_path / "p.jsonl"), "persona")) == ["a baker ?"]
+
+
+def test_damaged_parquet_is_one_line(tmp_path):
+    text = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff\xfe"]).buffers())
+    pq.write_table(pa.table({"persona": text}), tmp_path / "utf8.parquet")
+    pq.write_table(pa.table({"persona": [f"baker {i}" for i in range(500)]}), tmp_path / "page.parquet", compression="zstd")
+    raw = (tmp_path / "page.parquet").read_bytes()
+    (tmp_path / "page.parquet").write_bytes(raw[:60] + bytes(200) + raw[260:])
+    for name in ("utf8.parquet", "page.parquet"):
+        with pytest.raises(UserError, match=f"{name}: not a readable Parquet file, from row 1 on") as error:
+            list(read_personas(str(tmp_path / name), "persona"))
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.parquet"])
+def test_an_unreadable_file_is_one_line(tmp_path, monkeypatch, name):
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / name).write_text("")
+    monkeypatch.setattr("builtins.open", refuse)  # the tests may run as root, who may read everything
+    monkeypatch.setattr(pq, "ParquetFile", refuse)
+    with pytest.raises(UserError, match=f"{name}: .*readable.*Permission denied"):
+        list(read_personas(str(tmp_path / name), "persona"))
+
+
 def test_a_missing_file_or_column_is_named(tmp_path):
     with pytest.raises(UserError, match="nobody.jsonl: no such persona file"):
         list(read_personas("nobody.jsonl", "persona"))
