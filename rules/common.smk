@@ -1,5 +1,6 @@
 # Shared by all .smk files: the settings, and functions for params and inputs.
 import hashlib
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -60,7 +61,8 @@ def odd_skill_files():
 
 def all_skill_files():
     found = [path for folder in CONFIG.seeds.skills.folders for path in Path(folder).rglob("*") if path.name.lower() == "skill.md"]
-    return sorted({str(path) for path in found if path.is_file()})
+    # What cannot be read is no input; its row in the table of skills says so.
+    return sorted({str(path) for path in found if os.path.isfile(path) and os.access(path, os.R_OK)})
 
 
 def shard_tables(wc):

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import multiprocessing
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -114,6 +116,45 @@ def test_links_are_not_followed(tmp_path):
     os.symlink(secret, tmp_path / "skills/a/SKILL.md")
     (skill,) = load_skills([str(tmp_path / "skills")])
     assert "not_a_regular_file" in skill.notes and "secret" not in skill.body + skill.name + skill.description
+
+
+def as_ordinary_user(call):
+    """What `call` gives to somebody who is not root."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def child():
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        sender.send(call())
+
+    process = context.Process(target=child)
+    process.start()
+    sender.close()
+    try:
+        return receiver.recv()
+    finally:
+        process.join()
+
+
+def test_what_cannot_be_read_is_no_input_of_the_workflow_and_still_a_row(tmp_path, monkeypatch):
+    for folder in ("open", "closed", "{odd}", "locked"):
+        (tmp_path / "skills" / folder).mkdir(parents=True)
+        (tmp_path / "skills" / folder / "SKILL.md").write_text(f"# {folder}")
+    for folder in ("closed", "{odd}"):
+        (tmp_path / "skills" / folder / "SKILL.md").chmod(0)
+    (tmp_path / "skills/locked").chmod(0o644)  # its names can be listed, its files not reached
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)  # the folders above may be root's own
+    rules = {"workflow": SimpleNamespace(basedir=ROOT), "config": {}, "shell": SimpleNamespace(prefix=str)}
+    exec(compile((ROOT / "rules/common.smk").read_text(), "rules/common.smk", "exec"), rules)
+    rules["CONFIG"] = SimpleNamespace(seeds=SimpleNamespace(skills=SimpleNamespace(folders=["skills"])))
+    assert as_ordinary_user(lambda: rules["skill_files"](None)) == ["skills/open/SKILL.md"]
+    assert len(as_ordinary_user(rules["odd_skill_files"])) == 12
+    assert as_ordinary_user(lambda: read_skill(Path("skills/{odd}/SKILL.md")).notes[0]) == "not_readable"
+    (tmp_path / "skills/locked").chmod(0o700)
 
 
 def test_the_same_words_are_one_skill(tmp_path):
