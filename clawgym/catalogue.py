@@ -102,7 +102,7 @@ FILES = [
     ("training/base/checkpoint/", "the student before training, with its chat template"),
     ("training/{variant}/sft/checkpoint/", "after supervised fine-tuning"),
     ("training/{variant}/rl/checkpoint/", "after GRPO"),
-    ("bench/fewshot.jsonl", "the worked examples in the prompt of base_fewshot, one message a line"),
+    ("bench/fewshot.jsonl", "the worked examples in the prompt of base_fewshot: the provenance in the first line, then one message a line"),
     ("report/index.html", "the report: one page, self-contained"),
     ("report/REPORT.md", "the same tables as text"),
     ("report/figures/*.svg", "its figures"),
