@@ -53,6 +53,22 @@ def test_every_task_has_one_fate_and_the_splits_do_not_touch(small):
     assert items and all(split[task] != "train" for task in items)
 
 
+def test_no_two_rollouts_of_a_run_share_an_id(small):
+    folder, _ = small
+    ids = [
+        row["rollout_id"] for path in folder.glob("results/*/**/rollouts.parquet") for row in read_rows(path) if "/shards/" not in str(path)
+    ]
+    assert len(ids) > 50 and len(ids) == len(set(ids))
+
+
+def test_graders_of_kept_tasks_give_little_for_little(small):
+    folder, _ = small
+    states = {row["state"] for row in read_rows(folder / "results/verifiers/cards.parquet")}
+    assert {"initial", "empty", "touch", "echo", "copy", "oracle", "stub", "tamper", "mutant-stale"} <= states
+    kept = [row for row in read_rows(folder / "results/quality/decisions.parquet") if row["kept"]]
+    assert all(row["s_floor"] <= 0.3 and row["s_oracle"] == 1.0 for row in kept if row["s_oracle"] is not None)
+
+
 def test_a_second_run_does_nothing(small):
     folder, _ = small
     again = snakemake(folder, "--profile", str(ROOT / "local"), "--configfile", str(SMALL), "--", "all")
