@@ -7,6 +7,7 @@ A question that got no usable answer raises `Unanswered` with a typed kind; what
 import asyncio
 import email.utils
 import json
+import math
 import os
 import random
 import re
@@ -16,10 +17,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import openai
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from clawgym.client.endpoints import identity, is_local, serve
 from clawgym.client.store import Store, Usage
@@ -36,6 +37,7 @@ FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 120.0
 PROGRESS_S = 5.0
 CHARS_PER_TOKEN = 3
+MAX_TOKENS = 10**9  # of one call; an endpoint that reports more is not believed
 MAX_UNANSWERED = 0.2
 REPAIR = "Answer the same request again with the whole corrected JSON object, nothing else."
 INFRASTRUCTURE = ("model_api", "timeout")
@@ -59,7 +61,7 @@ class Unanswered(Exception):
 
 @dataclass(frozen=True)
 class Completion:
-    """One answer: `message` as the endpoint gave it, its text, why it ended, its tokens, and whether it came from the cache."""
+    """One answer: `message` as `checked_completion` gives it, its text, why it ended, its tokens, and whether it came from the cache."""
 
     message: Message
     finish_reason: str
@@ -91,15 +93,17 @@ def respect_limit(store: Store, spend: Spend, model: Model) -> None:
 
 
 def retry_after(headers: Any) -> float | None:
-    """Seconds that a reply asks to wait (`retry-after-ms`, or `retry-after` as seconds or as a date); None if it does not."""
+    """Seconds that a reply asks to wait (`retry-after-ms`, or `retry-after` as seconds or as a date); None if it names no finite time."""
+    seconds = math.nan
     try:
         if value := headers.get("retry-after-ms"):
-            return float(value) / 1000
-        if value := headers.get("retry-after"):
-            return float(value) if re.fullmatch(r"[\d.]+", value) else email.utils.mktime_tz(email.utils.parsedate_tz(value)) - time.time()
-    except (TypeError, ValueError):
+            seconds = float(value) / 1000
+        elif value := headers.get("retry-after"):
+            dated = not re.fullmatch(r"[\d.]+", value)
+            seconds = email.utils.mktime_tz(email.utils.parsedate_tz(value)) - time.time() if dated else float(value)
+    except (TypeError, ValueError, OverflowError):
         return None
-    return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def extract_json(text: str) -> Any:
@@ -357,7 +361,9 @@ class Client:
         for attempt in range(model.retries + 1):
             wait: float | None = None
             try:
-                completion = _completion(await api.chat.completions.create(**request), request["messages"])
+                async with asyncio.timeout(model.timeout_s):  # that of the library bounds each read, not the answer
+                    reply = await api.chat.completions.with_raw_response.create(**request)
+                completion = _completion(checked_completion(json.loads(reply.text)), request)
                 endpoint.answered = True
                 return completion
             except (openai.BadRequestError, openai.UnprocessableEntityError):
@@ -371,7 +377,7 @@ class Client:
             except openai.NotFoundError as error:
                 said = endpoint.said(error.message)[:200]
                 raise UserError(f"{where}: no model {model.model} (404: {said}); correct base_url or model") from None
-            except openai.APITimeoutError:
+            except (openai.APITimeoutError, TimeoutError):
                 failure = Unanswered("timeout", f"no answer within {model.timeout_s:g} s")
             except openai.APIConnectionError as error:
                 failure = Unanswered("unreachable", endpoint.said(error.__cause__ or error))
@@ -477,18 +483,78 @@ def _request(
     return request
 
 
-def _completion(reply: Any, messages: list[Message]) -> Completion:
-    """What the endpoint answered to `messages`. Where it does not report usage, tokens are estimated, so that the spend limit holds.
+def join_parts(content: Any) -> Any:
+    """A list of text parts as one text; anything else as it is."""
 
-    Raises ValueError if it is not a chat completion with a choice (some gateways wrap errors in a 200).
+    def is_text(part: Any) -> bool:
+        return isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
+
+    return "".join(part["text"] for part in content) if isinstance(content, list) and all(map(is_text, content)) else content
+
+
+def arguments_text(arguments: Any) -> Any:
+    """An object of arguments as JSON text; anything else as it is."""
+    return json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else arguments
+
+
+def _believable(usage: Any) -> dict | None:
+    """The usage of a reply, or null if it is not two numbers of tokens."""
+    counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else [None]
+    return usage if all(type(count) is int and 0 <= count < MAX_TOKENS for count in counts) else None
+
+
+class _Function(BaseModel, extra="allow"):
+    name: str
+    arguments: Annotated[str, BeforeValidator(lambda arguments: arguments_text({} if arguments is None else arguments))] = "{}"
+
+
+class _ToolCall(BaseModel, extra="allow"):
+    id: str | None = Field(None, coerce_numbers_to_str=True)
+    function: _Function
+
+
+class _Message(BaseModel, extra="allow"):
+    content: Annotated[str | None, BeforeValidator(join_parts)] = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Choice(BaseModel, extra="allow"):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Reply(BaseModel, extra="allow"):
+    """What is read of a chat.completion; fields that nothing reads may be anything."""
+
+    choices: list[_Choice] = Field(min_length=1)
+    usage: Annotated[dict | None, BeforeValidator(_believable)] = None
+
+
+def checked_completion(said: Any) -> dict[str, Any]:
+    """A chat.completion, in one form: content is a text or null, arguments of tool calls are texts, usage is null unless it can be true.
+
+    Raises ValueError if `said` is none (some gateways wrap errors in a 200).
     """
-    if not getattr(reply, "choices", None):
-        raise ValueError(f"no choices in {str(getattr(reply, 'error', None) or reply)[:300]}")
-    choice, usage = reply.choices[0], reply.usage
-    message = encodable(choice.message.model_dump(exclude_none=True))
-    return Completion(
-        message=message,
-        finish_reason=choice.finish_reason or "stop",
-        tokens_in=usage.prompt_tokens if usage else len(json.dumps(messages)) // CHARS_PER_TOKEN,
-        tokens_out=usage.completion_tokens if usage else len(json.dumps(message)) // CHARS_PER_TOKEN,
-    )
+    try:
+        whole = _Reply.model_validate(encodable(said)).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'answer'}: {first['msg']}, in {str(said)[:300]}") from None
+    for choice in whole["choices"]:
+        choice["message"]["role"] = "assistant"
+    return whole
+
+
+def usage_of(completion: dict, request: dict) -> tuple[int, int]:
+    """(prompt, completion) tokens of a checked completion; estimated from the characters where the endpoint does not report them."""
+    if usage := completion.get("usage"):
+        return usage["prompt_tokens"], usage["completion_tokens"]
+    asked, said = [request.get("messages"), request.get("tools")], completion["choices"][0]["message"]
+    return len(json.dumps(asked)) // CHARS_PER_TOKEN, len(json.dumps(said)) // CHARS_PER_TOKEN
+
+
+def _completion(reply: dict, request: dict) -> Completion:
+    """The first choice of a checked completion."""
+    choice, (tokens_in, tokens_out) = reply["choices"][0], usage_of(reply, request)
+    message = {name: value for name, value in choice["message"].items() if value is not None}
+    return Completion(message, choice.get("finish_reason") or "stop", tokens_in, tokens_out)

@@ -8,6 +8,20 @@ from aiohttp import web
 
 from clawgym.config import Model
 
+# What endpoints give as a choice and as usage on their worst days.
+NO_CHOICES = [
+    "abc", {}, [], None, float("nan"), ["x"], [None], [{"index": 0}],
+    *([{"message": message}] for message in (None, "hi", [])),
+    *([{"message": {"content": content}}] for content in (5, {"a": 1}, ["x"], [{"type": "reasoning", "text": "x"}])),
+    *([{"message": {"tool_calls": calls}}] for calls in ("x", {"a": 1}, ["x"], [None], [{"function": "read"}])),
+    [{"message": {"tool_calls": [{"id": "1", "function": {"name": "read", "arguments": [1]}}]}}],
+    [{"message": {"content": "x"}, "finish_reason": ["stop"]}],
+]  # fmt: skip
+NO_USAGES = [
+    None, [1], "many", {},
+    *({"prompt_tokens": count, "completion_tokens": 5} for count in (None, "10", 1.5, -(10**6), 10**9, 10**30, True, float("nan"))),
+]  # fmt: skip
+
 
 def answer(content, finish_reason="stop", **message):
     """A chat completion with 10 prompt and 5 completion tokens."""
@@ -41,6 +55,8 @@ class Fake:
         if reply == "reset":
             request.transport.abort()
             return web.Response()
+        if isinstance(reply, web.StreamResponse):
+            return reply
         if isinstance(reply, str):
             return web.Response(text=reply, content_type="text/html")
         status, payload, headers = (*reply, None)[:3] if isinstance(reply, tuple) else (200, reply, None)

@@ -1,6 +1,7 @@
 """What the stages rely on: an answer or a typed reason, nothing paid twice, never more spent than allowed."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -9,13 +10,14 @@ import sys
 import time
 
 import pytest
+from aiohttp import web
 from pydantic import BaseModel, Field
 
 from clawgym.client import Client, Store, Unanswered, client
 from clawgym.client.client import extract_json, retry_after, strict_schema
 from clawgym.config import Model, Spend
 from clawgym.errors import UserError
-from tests.client.fake import answer, provider
+from tests.client.fake import NO_CHOICES, NO_USAGES, answer, provider
 
 HELLO = [{"role": "user", "content": "hello"}]
 
@@ -109,6 +111,9 @@ def test_retry_after_is_read_in_each_of_its_forms():
     later = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 30))
     assert 25 < retry_after({"retry-after": later}) <= 30
     assert retry_after({}) is None and retry_after({"retry-after": "soon"}) is None
+    for never in ("nan", "inf", "-inf", "9" * 400):
+        assert retry_after({"retry-after-ms": never}) is None and retry_after({"retry-after": never}) is None
+    assert retry_after({"retry-after": "Mon, 01 Jan 99999 10:00:00 GMT"}) is None
 
 
 def test_an_invalid_answer_goes_back_once_with_its_error(ask):
@@ -212,6 +217,53 @@ def test_what_an_endpoint_does_not_report_is_estimated_so_that_the_limit_holds(a
     ask(lambda n, body: answer("four score and seven years ago") | {"usage": None}, lambda o: o.chat("author", HELLO))
     [row] = ledger(tmp_path)
     assert row["tokens_in"] > 5 and row["tokens_out"] > 5 and row["usd"] > 0
+
+
+@pytest.mark.parametrize("choices", NO_CHOICES, ids=repr)
+def test_what_is_no_chat_completion_is_a_typed_failure(ask, choices):
+    async def both(opened):
+        for question in (opened.chat("author", HELLO), opened.structured("author", HELLO, Answer)):
+            with pytest.raises(Unanswered, match="^model_api: not a chat completion: "):
+                await question
+
+    fake, _ = ask(lambda n, body: answer("") | {"choices": choices}, both, retries=1)
+    assert len(fake.bodies) == 4
+
+
+def test_text_in_parts_is_one_text(ask):
+    parts = [{"type": "text", "text": '{"score": '}, {"type": "text", "text": "4}"}]
+    assert ask(lambda n, body: answer(parts), lambda o: o.structured("author", HELLO, Answer))[1].score == 4
+
+
+def test_usage_that_cannot_be_true_is_estimated_and_spending_only_grows(ask, tmp_path):
+    spent = [0.0]
+
+    async def many(opened):
+        for i in range(len(NO_USAGES)):
+            completion = await opened.chat("author", HELLO, sample=i)
+            assert 5 < completion.tokens_in < 50 and 5 < completion.tokens_out < 50
+            spent.append(opened.store.spent())
+
+    ask(lambda n, body: answer("four score and seven years ago") | {"usage": NO_USAGES[n]}, many)
+    assert spent == sorted(set(spent))
+
+
+def test_an_answer_that_drips_ends_in_time(ask):
+    class Drip(web.StreamResponse):
+        async def prepare(self, request):
+            await super().prepare(request)
+            with contextlib.suppress(ConnectionError):
+                for _ in range(100):
+                    await self.write(b" ")
+                    await asyncio.sleep(0.05)
+
+    async def fails(opened):
+        with pytest.raises(Unanswered, match="timeout: no answer within 0.3 s"):
+            await opened.chat("author", HELLO)
+
+    started = time.monotonic()
+    ask(lambda n, body: Drip(), fails, timeout_s=0.3, retries=0)
+    assert time.monotonic() - started < 4
 
 
 def test_no_more_requests_in_flight_than_the_entry_allows(ask):
