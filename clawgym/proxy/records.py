@@ -6,15 +6,16 @@ from typing import Any
 
 import zstandard
 
-from clawgym.tables import code_version, encodable
+from clawgym.client.client import arguments_text, join_parts
+from clawgym.tables import code_version
 
 
 class Capture:
     """An open capture file; `clawgym.tables.read_jsonl` reads it, finished or not.
 
-    Records: `{"kind": "call", "index", "request" (as the agent sent it), "response" (the whole chat.completion, or null), "status",
-    "error" (null if answered), "started" (unix seconds), "wall_s", "tries"}`, `{"kind": "refused", "status", "error", "request"}` for
-    requests that never went out, and last `{"kind": "end", …}`.
+    Records: `{"kind": "call", "index", "request" (as the agent sent it), "response" (the chat.completion as `checked_completion` gives
+    it, or null), "status", "error" (null if answered), "started" (unix seconds), "wall_s", "tries"}`, `{"kind": "refused", "status",
+    "error", "request"}` for requests that never went out, and last `{"kind": "end", …}`.
     """
 
     def __init__(self, path: Path, provenance: dict[str, Any]):
@@ -44,6 +45,13 @@ class Assembly:
         self.usage: dict | None = None
 
     def add(self, chunk: dict) -> None:
+        """Raises ValueError if it is not a chunk of a chat.completion."""
+        try:
+            self._add(chunk)
+        except (AttributeError, TypeError) as error:
+            raise ValueError(f"{error}, in {str(chunk)[:300]}") from None
+
+    def _add(self, chunk: dict) -> None:
         self.head = {key: chunk[key] for key in ("id", "created", "model") if chunk.get(key) is not None} | self.head
         self.usage = chunk.get("usage") or self.usage
         for choice in chunk.get("choices") or []:
@@ -51,11 +59,14 @@ class Assembly:
                 continue
             delta = choice.get("delta") or {}
             for key, value in delta.items():
+                value = join_parts(value) if key == "content" else value
                 if key == "tool_calls":
                     for call in value or []:
                         self._call(call)
                 elif key != "role" and isinstance(value, str):
                     self.message[key] = (self.message.get(key) or "") + value
+                elif key == "content" and value is not None:
+                    raise TypeError("content is not text")
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
 
     def _call(self, part: dict) -> None:
@@ -66,7 +77,7 @@ class Assembly:
         call["id"] = part.get("id") or call["id"]
         function = part.get("function") or {}
         call["function"]["name"] += function.get("name") or ""
-        call["function"]["arguments"] += function.get("arguments") or ""
+        call["function"]["arguments"] += arguments_text(function.get("arguments")) or ""
 
     @property
     def complete(self) -> bool:
@@ -76,5 +87,5 @@ class Assembly:
         message = dict(self.message)
         if self.calls:
             message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
-        choice = {"index": 0, "message": encodable(message), "finish_reason": self.finish_reason}
+        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         return {**self.head, "object": "chat.completion", "choices": [choice]} | ({"usage": self.usage} if self.usage else {})

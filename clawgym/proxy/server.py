@@ -22,12 +22,11 @@ import aiohttp
 from aiohttp import web
 
 from clawgym.client import Store, cost, respect_limit
-from clawgym.client.client import CHARS_PER_TOKEN, FIRST_PAUSE_S, LONGEST_PAUSE_S, RETRIED_4XX, retry_after
+from clawgym.client.client import FIRST_PAUSE_S, LONGEST_PAUSE_S, RETRIED_4XX, checked_completion, retry_after, usage_of
 from clawgym.client.endpoints import is_local
 from clawgym.config import Model, Spend
 from clawgym.errors import UserError
 from clawgym.proxy.records import Assembly, Capture
-from clawgym.tables import encodable
 
 MAX_BODY = 64 * 2**20
 # Fields of a request that the agent may choose; the model, its sampling and its limits come from the configuration.
@@ -56,7 +55,7 @@ class Session:
     """One rollout's way to its model, and what is known of it.
 
     limit: the budget that ended it (`turn_limit`, `token_limit`, `time_limit`), null if none did. failure: `model_api` if a call got no
-    answer in spite of all tries. last: the last whole chat.completion.
+    answer in spite of all tries. last: the last chat.completion, checked.
     """
 
     socket: Path
@@ -103,22 +102,11 @@ def outgoing(body: dict, model: Model, seed: int, tokens_left: int, dropped: fro
     return {key: value for key, value in (request | model.extra_body).items() if key not in dropped}
 
 
-def usage_of(completion: dict, request: dict) -> tuple[int, int]:
-    """(prompt, completion) tokens of a call; estimated from the characters where the endpoint does not say."""
-    usage = completion.get("usage") or {}
-    asked, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not isinstance(asked, int):
-        asked = len(json.dumps([request.get("messages"), request.get("tools")])) // CHARS_PER_TOKEN
-    if not isinstance(said, int):
-        said = len(json.dumps(completion["choices"][0]["message"])) // CHARS_PER_TOKEN
-    return asked, said
-
-
 class Proxy:
     """All sessions of one job with one model: `async with Proxy(name, model, base_url, spend, stage) as proxy`.
 
     name: entry of `models:`. base_url: where it answers (`clawgym.client.endpoints.serve`).
-    Raises UserError if the key is not set. fatal: what must stop the whole job (spend limit, refused key), null if nothing.
+    Raises UserError if the key is not set. fatal: what must stop the whole job (spend limit, refused key, full disk), null if nothing.
     """
 
     def __init__(self, name: str, model: Model, base_url: str, spend: Spend, stage: str):
@@ -210,6 +198,8 @@ class Proxy:
         if limit := session.exceeded():
             session.limit = session.limit or limit
             return refuse(403, f"the budget of this session is used up ({limit})", "budget_exceeded", limit, body)
+        if self.fatal:
+            return refuse(403, "the job is being stopped", "budget_exceeded", "job_stopped", body)
         try:
             respect_limit(self.store, self.spend, self.model)
         except UserError as error:
@@ -231,15 +221,13 @@ class Proxy:
             session.tokens_out += said
             dollars = cost(self.model, asked, said)
             session.cost_usd += dollars
-            self.store.record_usage(
-                self.stage, self.name, self.model.model, calls=1, tokens_in=asked, tokens_out=said, usd=dollars, retries=record["tries"] - 1
-            )
+            self._count(calls=1, tokens_in=asked, tokens_out=said, usd=dollars, retries=record["tries"] - 1)
             session.last = completion
             record |= {"response": completion, "status": 200}
             return response
         except Upstream as error:
             record |= {"status": error.status, "error": str(error)}
-            self.store.record_usage(self.stage, self.name, self.model.model, failures=1, retries=max(0, record["tries"] - 1))
+            self._count(failures=1, retries=max(0, record["tries"] - 1))
             if error.context_overflow:
                 session.limit = session.limit or "token_limit"
             else:
@@ -254,6 +242,13 @@ class Proxy:
         finally:
             record["wall_s"] = round(time.monotonic() - clock, 4)
             session.capture.write(record)
+
+    def _count(self, **counts: float) -> None:
+        """Add to the ledger. Where it cannot be written, the job stops, since the spend limit would not hold."""
+        try:
+            self.store.record_usage(self.stage, self.name, self.model.model, **counts)
+        except UserError as error:
+            self.fatal = error
 
     async def _answer(self, session: Session, request: web.Request, body: dict, record: dict) -> tuple[dict, web.StreamResponse]:
         """The whole completion and what the agent gets, after as many tries as the entry allows. Raises Upstream."""
@@ -271,7 +266,7 @@ class Proxy:
                             return await self._streamed(request, reply)
                         text = await reply.text(errors="replace")
                         if reply.status == 200:
-                            completion = _whole(text)
+                            completion = checked_completion(json.loads(text))
                             return completion, web.json_response(completion)
                         refused = _refused_parameter(text) - self.dropped if reply.status in (400, 422) else frozenset()
                         if refused:
@@ -281,8 +276,10 @@ class Proxy:
                         if reply.status < 500 and reply.status not in RETRIED_4XX:
                             raise problem
                     break
-            except (aiohttp.ClientError, ValueError, RecursionError) as error:
-                problem = Upstream(f"{type(error).__name__}: {error}"[:500])
+            except aiohttp.ClientError as error:
+                problem = Upstream(self._said(f"{type(error).__name__}: {error}"))
+            except (ValueError, RecursionError) as error:
+                problem = Upstream(self._said(f"not a chat completion: {error}"))
             except TimeoutError:
                 problem = Upstream(f"no answer within {self.model.timeout_s:g} s", 504)
             if attempt < self.model.retries:
@@ -290,15 +287,18 @@ class Proxy:
                 await asyncio.sleep(min(max(pause, 0.0), LONGEST_PAUSE_S))
         raise problem
 
+    def _said(self, text: str) -> str:
+        """What the endpoint said, fit for the agent, the capture and the log: some gateways repeat the key they refuse."""
+        return (text.replace(self.key, f"[{self.model.api_key_env}]") if self.model.api_key_env else text)[:500]
+
     def _problem(self, status: int, text: str) -> Upstream:
-        if self.model.api_key_env:  # some gateways repeat the key they refuse; this text goes to the agent, the capture and the log
-            text = text.replace(self.key, f"[{self.model.api_key_env}]")
+        text = self._said(text)
         if status in (401, 403, 404):
             what = "access refused; check the key and its rights" if status != 404 else "not found; correct base_url or model"
             self.fatal = UserError(f"models.{self.name}: {self.model.base_url}: {what} ({status}: {text[:200]!r})")
         lower = text.lower()
         overflow = status == 400 and "context" in lower and ("length" in lower or "window" in lower or "maximum" in lower)
-        return Upstream(f"{status}: {text[:500]}", 400 if overflow else 502, overflow)
+        return Upstream(f"{status}: {text}", 400 if overflow else 502, overflow)
 
     async def _streamed(self, request: web.Request, reply: aiohttp.ClientResponse) -> tuple[dict, web.StreamResponse]:
         """Pass a stream on as it comes and put it together. Before its first event it can be tried again, after it no more."""
@@ -315,25 +315,15 @@ class Proxy:
                 await response.write(b"data: " + line + b"\n\n")
             if not assembly.complete:
                 raise ValueError("the stream ended without a finish_reason")
+            completion = checked_completion(assembly.completion())
         except (aiohttp.ClientError, ValueError, RecursionError, TimeoutError) as error:
             if response.prepared:
                 if request.transport is not None:
                     request.transport.close()  # the agent must not take half an answer for a whole one
-                raise Upstream(f"the stream broke off: {type(error).__name__}: {error}"[:500]) from None
+                raise Upstream(self._said(f"the stream broke off: {type(error).__name__}: {error}")) from None
             raise
         await response.write_eof()
-        return assembly.completion(), response
-
-
-def _whole(text: str) -> dict:
-    """The completion in a reply. Raises ValueError if there is none (some gateways wrap errors in a 200)."""
-    completion = encodable(json.loads(text))
-    message = None
-    if isinstance(completion, dict) and isinstance(completion.get("choices"), list) and completion["choices"]:
-        message = completion["choices"][0].get("message") if isinstance(completion["choices"][0], dict) else None
-    if not isinstance(message, dict):
-        raise ValueError(f"not a chat completion: {text[:300]}")
-    return completion
+        return completion, response
 
 
 def _refused_parameter(text: str) -> frozenset[str]:

@@ -100,13 +100,12 @@ def counts(capture: Path) -> dict[str, Any]:
     """What a capture says of a rollout: turns, tool_calls, tool_types, final_text."""
     answers = [r["response"]["choices"][0]["message"] for r in read_jsonl(capture) if r["kind"] == "call" and r["response"]]
     calls = [call for answer in answers for call in answer.get("tool_calls") or []]
-    names = {str((call.get("function") or {}).get("name")) for call in calls}
     final = answers[-1].get("content") if answers and not answers[-1].get("tool_calls") else None
     return {
         "turns": len(answers),
         "tool_calls": len(calls),
-        "tool_types": sorted(names),
-        "final_text": final if isinstance(final, str) else None,
+        "tool_types": sorted({call["function"]["name"] for call in calls}),
+        "final_text": final,
     }
 
 

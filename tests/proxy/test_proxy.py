@@ -1,6 +1,7 @@
 """What rollouts rely on: every call recorded as it happens, budgets kept, the key on this side only, failures typed."""
 
 import asyncio
+import contextlib
 import json
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from clawgym.errors import UserError
 from clawgym.proxy import Budget, Proxy
 from clawgym.proxy.records import Assembly
 from clawgym.tables import read_jsonl
+from tests.client.fake import NO_CHOICES, NO_USAGES
 
 ASK = {"messages": [{"role": "user", "content": "hello"}], "model": "whatever", "temperature": 1.9, "logprobs": True}
 ROOMY = Budget(5, 1000, 60)
@@ -292,6 +294,98 @@ def test_missing_usage_is_estimated(tmp_path):
     play(scenario, tmp_path, answer=answer)
 
 
+@pytest.mark.parametrize("choices", NO_CHOICES, ids=repr)
+def test_what_is_no_chat_completion_is_tried_again_and_then_typed(tmp_path, choices):
+    async def answer(request, body, number):
+        return web.json_response(completion() | {"choices": choices} if number != 3 else completion())
+
+    async def scenario(one: Play):
+        status, text = await one.ask()
+        assert status == 502 and "not a chat completion: choices" in json.loads(text)["error"]["message"] and len(one.seen) == 2
+        assert one.session.failure == "model_api" and one.session.last is None and one.records[0]["response"] is None
+        assert (await one.ask())[0] == 200
+
+    play(scenario, tmp_path, answer=answer)
+
+
+def test_what_an_answer_holds_reaches_the_agent_and_the_record_in_one_form(tmp_path):
+    made = [
+        {"id": 7, "type": "function", "function": {"name": "write", "arguments": {"path": "ä"}}},
+        {"function": {"name": "process", "arguments": None}},
+    ]
+
+    async def answer(request, body, number):
+        return web.json_response(completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], tool_calls=made))
+
+    async def scenario(one: Play):
+        _, text = await one.ask()
+        message = json.loads(text)["choices"][0]["message"]
+        assert message == one.records[0]["response"]["choices"][0]["message"] == one.session.last["choices"][0]["message"]
+        assert message["content"] == "ab" and message["role"] == "assistant"
+        assert [(call.get("id"), call["function"]["arguments"]) for call in message["tool_calls"]] == [("7", '{"path": "ä"}'), (None, "{}")]
+
+    play(scenario, tmp_path, answer=answer)
+
+
+def test_usage_that_cannot_be_true_is_estimated_and_spending_only_grows(tmp_path):
+    async def answer(request, body, number):
+        return web.json_response(completion() | {"usage": NO_USAGES[number - 1]})
+
+    async def scenario(one: Play):
+        before = (0, 0, 0.0)
+        for _ in NO_USAGES:
+            assert (await one.ask())[0] == 200
+            now = (one.session.tokens_in, one.session.tokens_out, one.proxy.store.spent())
+            assert all(0 < after - first < 100 for first, after in zip(before, now, strict=True))
+            before = now
+        assert all(record["response"].get("usage") is None for record in one.records)
+
+    play(scenario, tmp_path, answer=answer, budget=Budget(99, 10**6, 60), price_in=1.0)
+
+
+DELTA = {"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"choices": "abc"}, {"choices": 5}, {"choices": [None]}, {"choices": ["x"]}, {"choices": [DELTA | {"delta": "x"}]},
+        {"choices": [DELTA | {"finish_reason": ["stop"]}]},
+        *({"choices": [DELTA | {"delta": {"content": content}}]} for content in (5, {"a": 1}, [{"type": "image"}])),
+        *({"choices": [DELTA | {"delta": {"tool_calls": calls}}]} for calls in ("x", {"a": 1}, ["x"], [{"function": "read"}])),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_malformed_chunk_is_typed(tmp_path, chunk):
+    async def answer(request, body, number):
+        return web.Response(text=f"data: {json.dumps(chunk)}\n\n", content_type="text/event-stream")
+
+    async def scenario(one: Play):
+        with contextlib.suppress(aiohttp.ClientError):
+            assert (await one.ask(ASK | {"stream": True}))[0] == 502
+        await asyncio.sleep(0.1)
+        assert one.session.failure == "model_api" and one.records[0]["response"] is None
+
+    play(scenario, tmp_path, answer=answer, retries=0)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_full_disk_under_the_ledger_stops_the_job(tmp_path, status):
+    async def answer(request, body, number):
+        return web.json_response(completion(), status=status)
+
+    async def scenario(one: Play):
+        pages = one.proxy.store.db.execute("PRAGMA page_count").fetchone()[0]
+        one.proxy.store.db.execute(f"PRAGMA max_page_count = {pages}")
+        one.proxy.stage = "x" * 100_000  # a row that needs pages
+        assert (await one.ask())[0] == (200 if status == 200 else 502)
+        assert isinstance(one.proxy.fatal, UserError) and "disk is full); free some space" in str(one.proxy.fatal)
+        told, text = await one.ask()
+        assert told == 403 and json.loads(text)["error"]["code"] == "job_stopped" and len(one.seen) == 1
+
+    play(scenario, tmp_path, answer=answer)
+
+
 def test_a_capture_of_a_killed_job_holds_every_finished_call(tmp_path):
     async def scenario(one: Play):
         await one.ask()
@@ -321,11 +415,12 @@ def test_chunks_without_an_index_still_make_one_call():
     assert call["function"] == {"name": "write", "arguments": '{"path": "a"}'}
 
 
-def test_a_key_that_the_endpoint_repeats_reaches_neither_agent_nor_records(tmp_path, monkeypatch):
+@pytest.mark.parametrize("status", [200, 400])
+def test_a_key_that_the_endpoint_repeats_reaches_neither_agent_nor_records(tmp_path, monkeypatch, status):
     monkeypatch.setenv("TEST_KEY", "sk-real")
 
     async def answer(request, body, number):
-        return web.Response(status=400, text=f"bad request by {request.headers['Authorization']}")
+        return web.json_response(status=status, data=f"bad request by {request.headers['Authorization']}")
 
     async def scenario(play):
         status, told = await play.ask()

@@ -12,6 +12,7 @@ import pytest
 from aiohttp import web
 
 from clawgym import config
+from clawgym.client import Store
 from clawgym.errors import UserError
 from clawgym.rollouts.run import Plan, require_rollouts
 from clawgym.rollouts.schema import ROLLOUT
@@ -184,6 +185,38 @@ def test_a_model_that_only_opens_brackets_is_malformed_and_not_a_failure(stage):
     assert (row["status"], row["final_text"]) == ("finished", "half a pair ?")
     (row,) = stage.run(turns(say(None, ("read", "{" + '"a": {' * 5000))), [task("t2")])
     assert row["status"] == "malformed"
+
+
+def test_one_malformed_answer_costs_its_rollout_and_not_the_job(stage):
+    broken = [[{"index": 0, "message": {"content": None, "tool_calls": calls}}] for calls in (["x"], [{"function": "read"}], {"a": 1})]
+
+    def script(body):
+        index = int(body["messages"][-1]["content"].removeprefix("Do t").rstrip("."))
+        return say("Done.") | ({"choices": broken[index]} if index < 3 else {"usage": [1] if index == 3 else {"prompt_tokens": 10**30}})
+
+    rows = stage.run(script, [task(f"t{i}") for i in range(5)])
+    assert [(row["status"], row["failure_kind"]) for row in rows] == [("failed", "model_api")] * 3 + [("finished", None)] * 2
+    assert all("not a chat completion" in row["detail"] for row in rows[:3]) and all(0 < row["tokens_in"] < 1000 for row in rows[3:])
+    write_table(rows, ROLLOUT, stage.folder / "out/rollouts.parquet", {})
+
+
+def test_text_in_parts_and_arguments_as_an_object_are_understood(stage):
+    first = say("Now I write.", ("write", {"path": "a", "content": "1"}))
+    first["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = {"path": "a", "content": "1"}
+    last = say([{"type": "text", "text": "All "}, {"type": "text", "text": "done."}])
+    (row,) = stage.run(turns(first, last))
+    assert (row["status"], row["final_text"], row["tool_types"]) == ("finished", "All done.", ["write"])
+    assert (left(stage, row) / "a").read_text() == "1"
+
+
+def test_a_ledger_that_cannot_be_written_stops_the_job(stage, monkeypatch):
+    def full(*_, **__):
+        raise UserError("disk is full")
+
+    monkeypatch.setattr(Store, "record_usage", full)
+    with pytest.raises(UserError, match="disk is full"):
+        stage.run(turns(say("Done.")), [task(f"t{i}") for i in range(9)])
+    assert stage.asked <= 2  # those in flight
 
 
 def test_another_way_of_serving_a_checkpoint_is_another_rollout(tmp_path):
