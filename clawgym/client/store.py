@@ -24,6 +24,7 @@ CREATE TABLE IF NOT EXISTS ledger (
 ) WITHOUT ROWID;
 """
 COUNTERS = ("calls", "cache_hits", "tokens_in", "tokens_out", "usd", "retries", "failures")
+OPENING_TRIES = 100
 NETWORK_FILE_SYSTEMS = ("nfs", "lustre", "gpfs", "beegfs", "cifs", "smb", "ceph", "fuse")
 
 
@@ -66,11 +67,23 @@ class Store:
             self.db = sqlite3.connect(self.path, timeout=120, isolation_level=None)
             mounts = Path("/proc/mounts")
             network = mounts.exists() and on_network(self.path.resolve(), mounts.read_text())
-            self.db.execute(f"PRAGMA journal_mode={'DELETE' if network else 'WAL'}")
+            self._journal("DELETE" if network else "WAL")
             self.db.execute(f"PRAGMA synchronous={'FULL' if network else 'NORMAL'}")
             self.db.executescript(SCHEMA)
         except (sqlite3.DatabaseError, OSError) as error:
             raise UserError(f"{self.path}: expected the response cache ({error}); move it away or set spend.cache to another") from None
+
+    def _journal(self, mode: str) -> None:
+        """Choose the journal. Jobs that open a new file at the same moment refuse each other at once here, whatever their timeout."""
+        for _ in range(OPENING_TRIES):
+            try:
+                self.db.execute(f"PRAGMA journal_mode={mode}")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                time.sleep(0.1)
+        self.db.execute(f"PRAGMA journal_mode={mode}")
 
     def close(self) -> None:
         self.db.close()

@@ -393,3 +393,10 @@ def test_answers_of_a_model_gone_wild_are_invalid_and_no_crash(ask):
 
     _, completion = ask(lambda n, body: answer("[" * 5000 if n < 2 else "half a pair \ud83d"), both)
     assert completion.text == "half a pair ?"
+
+
+def test_many_jobs_may_open_a_new_cache_at_the_same_moment(tmp_path):
+    program = "import sys; from clawgym.client import Store; Store(sys.argv[1]).close()"
+    for trial in range(3):
+        jobs = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path / f"{trial}.sqlite")]) for _ in range(6)]
+        assert [job.wait() for job in jobs] == [0] * 6
