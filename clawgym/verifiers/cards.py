@@ -8,6 +8,7 @@ more under another hash seed, time zone, locale and path, where a deterministic 
 import asyncio
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from clawgym import workspaces
@@ -57,7 +58,7 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
         card = _Card(task["task_id"], inputs, folder)
         card.lay("initial", {}, asked)
         card.lay("empty", dict.fromkeys(inputs), asked)
-        for name, change in states.effortless(task["instruction"], inputs, task["expected_outputs"]).items():
+        for name, change in states.effortless(task["instruction"], inputs, _inside(task["expected_outputs"])).items():
             card.lay(name, change, asked)
         unmeasured: dict[str, str] = {}
         if verifier["solution"] is not None:
@@ -76,6 +77,15 @@ async def cards_of(sandbox: Sandbox, task: dict, verifier: dict, wall_s: float, 
         return await card.rows(sandbox, verifier, wall_s) + [
             row for name, status in unmeasured.items() for row in card_rows(task["task_id"], name, _declared(verifier), None, status)
         ]
+
+
+def _inside(paths: Iterable[str]) -> list[str]:
+    """Those that name a file inside the workspace: imported tasks may list folders, patterns or worse."""
+    found = []
+    for path in paths:
+        with suppress(ValueError):
+            found.append(workspaces.relative_path(path))
+    return found
 
 
 def _declared(verifier: dict) -> list[str]:

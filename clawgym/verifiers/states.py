@@ -239,7 +239,7 @@ def mutants(task_id: str, inputs: Mapping[str, bytes], outputs: Files) -> dict[s
     if made := [path for path in paths if path not in inputs]:
         path = rng.choice(made)
         other = PurePosixPath(path)
-        renamed = str(other.with_name(f"{other.stem}-copy{other.suffix}"))
+        renamed = str(other.with_name(f"{other.stem[:100]}-copy{other.suffix[:20]}"))  # a name has at most 255 bytes
         states["mutant-wrong_name"] = {**{p: c for p, c in outputs.items() if p != path}, renamed: outputs[path]}
     if paths:
         path = rng.choice(paths)

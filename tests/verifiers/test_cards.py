@@ -1,6 +1,8 @@
 """What the sanity gate relies on: a measured score for each check and state, and a typed status, never 0, where nothing was measured."""
 
 import asyncio
+import tempfile
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -97,6 +99,17 @@ def test_a_grader_that_depends_on_where_it_runs_is_not_deterministic(value):
     rows = cards(code=f"def grade(transcript, workspace_path):\n    return {{'right': {value}}}", checks=[CHECKS[0]])
     assert {row["status"] for row in rows if row["state"] in ("initial", "oracle")} == {"not_deterministic"}
     assert all(row["score"] is None for row in rows if row["state"] in ("initial", "oracle"))
+
+
+def test_expected_outputs_that_name_no_file_inside_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    outside = ["../../escaped.txt", "/tmp/clawgym-escaped.txt", "reports/", "a/../../b"]
+    for outputs in (outside, [*outside, "total.txt"]):
+        task = TASK | {"expected_outputs": outputs}
+        sandbox = Sandbox.from_settings(SandboxSettings())
+        rows = asyncio.run(run_cards(sandbox, [task], {"t-1": VERIFIER | {"solution": None}}, parallel=1, wall_s=5, solver_asked=False))
+        assert ("touch" in {row["state"] for row in rows}) == ("total.txt" in outputs)
+    assert not list(tmp_path.rglob("*escaped*")) and not Path("/tmp/clawgym-escaped.txt").exists()
 
 
 def test_what_a_task_may_modify_is_part_of_its_states():

@@ -111,3 +111,8 @@ def test_a_stub_has_the_form_and_not_the_values():
 
 def test_what_a_program_left_that_was_not_there():
     assert states.produced({"a": b"1", "b": b"2"}, {"a": b"1", "b": b"3", "c": b"4"}) == {"b": b"3", "c": b"4"}
+
+
+def test_a_long_name_has_room_for_another():
+    made = states.mutants("t-1", {}, {"x" * 250 + ".csv": TABLE})
+    assert all(len(path) <= 255 for change in made.values() for path in change)
