@@ -14,8 +14,8 @@ def decide(tasks: list[dict], verifiers: list[dict], rejects: list[dict], cards:
     summary = gates.summarise_cards(cards)
     rows = []
     for task in tasks:
-        card = summary.get(task["task_id"])
-        drop = gates.sanity(card and card.only(*gates.EFFORTLESS), has_code[task["task_id"]], settings)
+        card = summary.get(task["task_id"], gates.Card())
+        drop = gates.sanity(card.only(*gates.EFFORTLESS), has_code[task["task_id"]], settings)
         rows.append(
             {
                 "record_id": task["task_id"],
@@ -24,12 +24,12 @@ def decide(tasks: list[dict], verifiers: list[dict], rejects: list[dict], cards:
                 "stage": drop.stage if drop else None,
                 "reason": drop.reason if drop else None,
                 "detail": drop.detail if drop else None,
-                "s_initial": card.scores.get("initial") if card else None,
-                "s_empty": card.scores.get("empty") if card else None,
-                "s_touch": card.scores.get("touch") if card else None,
-                "s_echo": card.scores.get("echo") if card else None,
-                "s_copy": card.scores.get("copy") if card else None,
-                "failed_states": [f"{state}: {failure}" for state, failure in card.failures.items()] if card else [],
+                "s_initial": card.scores.get("initial"),
+                "s_empty": card.scores.get("empty"),
+                "s_touch": card.scores.get("touch"),
+                "s_echo": card.scores.get("echo"),
+                "s_copy": card.scores.get("copy"),
+                "failed_states": [f"{state}: {failure}" for state, failure in card.failures.items()],
             }
         )
     for row in rejects:
